@@ -1,0 +1,72 @@
+"""Every exception that local_react raises on purpose.
+
+    LocalReactError
+    ├── ModelError                 the model can't be used
+    │   ├── ModelFileError         the file is missing, damaged, foreign or too new
+    │   └── DecodeError            llama.cpp refused to compute
+    ├── ContextOverflow            the text doesn't fit the model's window
+    ├── ToolError                  a tool can't be registered
+    ├── PromptError                an exemplar or a question can't be used
+    ├── TraceError                 a trace file can't be read, or can't be written any more
+    └── SettingsError              an option has a value that makes no sense
+
+They report the mistakes of the caller. What the *model* does wrong is never an exception: it is a
+`Malformed` value in the step, told to the model, and the run goes on. Each message is one sentence
+on what happened and one on what to do.
+"""
+
+from __future__ import annotations
+
+
+class LocalReactError(Exception):
+    """Anything that local_react raises on purpose."""
+
+
+class ModelError(LocalReactError):
+    """The model can't be used."""
+
+
+class ModelFileError(ModelError):
+    """The model file is missing, damaged, foreign, or newer than the installed llama.cpp."""
+
+    def __init__(self, path: object, reason: str, remedy: str) -> None:
+        super().__init__(f"{path}: {reason}. {remedy}")
+        self.path = str(path)
+        self.reason = reason
+        self.remedy = remedy
+
+
+class DecodeError(ModelError):
+    """llama.cpp refused to compute a batch; its own words are quoted."""
+
+
+class ContextOverflow(LocalReactError):
+    """A text doesn't fit the model's window.
+
+    `needed`, `available` and `window` are token counts.
+    """
+
+    def __init__(self, what: str, *, needed: int, available: int, window: int) -> None:
+        super().__init__(
+            f"{what} needs {needed:,} tokens, and {available:,} fit (the window is {window:,}). "
+            "Load the model with a larger n_ctx, shorten the text, or give fewer tools or exemplars."
+        )
+        self.needed = needed
+        self.available = available
+        self.window = window
+
+
+class ToolError(LocalReactError):
+    """A tool can't be registered: its name, signature or schema is at fault."""
+
+
+class PromptError(LocalReactError):
+    """A question or an exemplar can't be used."""
+
+
+class TraceError(LocalReactError):
+    """A trace file can't be read, or can't be written any more."""
+
+
+class SettingsError(LocalReactError):
+    """An option has a value that makes no sense."""

@@ -1,0 +1,136 @@
+"""The wire format of an episode: labels, numbering, how a run ends, how arguments are written.
+
+Each reserved word of the step language is spelled in this file and nowhere else. Prompt, parser, grammar and stop
+strings all come from one `Protocol` value (design, invariant 6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from local_react.errors import SettingsError
+
+ArgumentStyle = Literal["keyword", "positional", "json"]
+LabelKind = Literal["question", "thought", "action", "observation", "notice", "answer"]
+
+RESERVED_NAMES = frozenset({"finish", "answer", "none"})
+"""Names that no tool may have, in any case: they end a run, or say that no tool is wanted."""
+
+NULL_ACTIONS = frozenset({"none", "n/a", "na", "null", "nothing", "no action", "none needed", "no action needed", "not needed", "no tool", "no tool needed", "-"})
+"""What models write behind the action label to say that they call nothing (compared lower-case, bare)."""
+
+THINK_TAGS = ("<think>", "</think>")
+"""The tags around a reasoning model's think block."""
+
+ACTION_INPUT = "Action Input"
+"""The second line of the two-line layout that many models were trained on; lenient reading joins the two."""
+
+ANSWER_ALIASES = ("Answer", "Final Answer")
+"""Answer labels that lenient reading knows under every preset."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """A text that ends a generation. It fires only at the start of a line and outside quoted arguments.
+
+    With `numbered`, a blank and a number may stand before the final colon. With `after`, it is armed only once that
+    label has been seen at a line start (a second action is one step too many, the first is not).
+    """
+
+    label: str
+    numbered: bool = False
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protocol:
+    """One wire format. Take a preset with `Protocol.preset(name)`, change it with `dataclasses.replace`.
+
+    `thought=None` leaves the Thought line out; `answer=None` means that a run ends with `finish[...]`, `finish=None`
+    that it ends with the answer label. `aliases` maps further label words (in another language, say) to the kind they
+    stand for; lenient reading accepts them. `notices_as_observation` writes notices under the observation label, the
+    older behaviour, for comparisons.
+    """
+
+    name: str = "finish"
+    question: str = "Question"
+    thought: str | None = "Thought"
+    action: str = "Action"
+    observation: str = "Observation"
+    notice: str = "Notice"
+    answer: str | None = None
+    finish: str | None = "finish"
+    numbered: bool = False
+    has_tools: bool = True
+    arguments: ArgumentStyle = "keyword"
+    aliases: Mapping[str, LabelKind] = field(default_factory=dict)
+    notices_as_observation: bool = False
+
+    def __post_init__(self) -> None:
+        if (self.answer is None) == (self.finish is None):
+            raise SettingsError("A protocol ends a run either with `finish` or with `answer`: give exactly one of them.")
+        if self.arguments not in ("keyword", "positional", "json"):
+            raise SettingsError(f"arguments={self.arguments!r} is no argument style. Use keyword, positional or json.")
+        words = list(self.words.values())
+        if len({word.lower() for word in words}) < len(words) or not all(word.strip() == word and word for word in words):
+            raise SettingsError("The labels of a protocol must be different words without outer blanks.")
+
+    @classmethod
+    def preset(cls, name: str, **changes: object) -> Protocol:
+        """The preset called `name`, with `changes` to its fields. Raises SettingsError for an unknown name."""
+        if name not in PRESETS:
+            raise SettingsError(f"There is no protocol called {name!r}. The presets are {', '.join(PRESETS)}.")
+        return replace(PRESETS[name], **changes)  # type: ignore[arg-type]
+
+    @property
+    def words(self) -> dict[LabelKind, str]:
+        """The label words of this protocol by kind, without number and colon."""
+        words: dict[LabelKind, str | None] = {
+            "question": self.question, "thought": self.thought, "action": self.action,
+            "observation": self.observation, "notice": self.notice, "answer": self.answer,
+        }
+        return {kind: word for kind, word in words.items() if word is not None}
+
+    def label(self, kind: LabelKind, number: int = 1) -> str:
+        """The label as the program writes it, e.g. "Thought:" or "Thought 2:"; no blank behind the colon.
+
+        Only the labels of a step carry its number. A notice is written as an observation where the protocol says so.
+        """
+        if kind == "notice" and self.notices_as_observation:
+            kind = "observation"
+        word = self.words[kind]
+        return f"{word} {number}:" if self.numbered and kind in ("thought", "action", "observation") else f"{word}:"
+
+    @property
+    def opening(self) -> LabelKind:
+        """The label that the program writes to open a step: the thought, or the action where there is none."""
+        return "action" if self.thought is None else "thought"
+
+    def stops(self, *, one_action: bool = True) -> tuple[Stop, ...]:
+        """What ends a free generation: the labels that only the program may write.
+
+        With `one_action`, a step's first labelled action (or answer) also arms the labels of a next step.
+        """
+        stops = [Stop(label=self.words[kind], numbered=self.numbered) for kind in ("observation", "notice", "question")]
+        if one_action:
+            ends = [word for word in (self.action, self.answer) if word]
+            opens = [word for word in (self.thought, self.action, self.answer) if word]
+            stops += [Stop(label=word, numbered=self.numbered, after=end) for end in ends for word in opens]
+        return tuple(stops)
+
+
+PRESETS: dict[str, Protocol] = {
+    "finish": Protocol(),
+    "numbered": Protocol(name="numbered", numbered=True),
+    "answer": Protocol(name="answer", answer="Answer", finish=None),
+    "act": Protocol(name="act", thought=None),
+    "think": Protocol(name="think", has_tools=False),
+}
+"""Every preset by name."""
+
+
+def presets() -> Iterator[str]:
+    """The names of the presets, the default first."""
+    return iter(PRESETS)
