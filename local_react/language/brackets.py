@@ -23,13 +23,13 @@ class BracketScanner:
     Single quotes are left to `closing_bracket`, which can look ahead.
     """
 
-    __slots__ = ("_opening", "_closing", "_depth", "_escaped", "_value_begins", "in_quotes")
+    __slots__ = ("_opening", "_closing", "_depth", "_escaped", "value_begins", "in_quotes")
 
     def __init__(self, opening: str = "[") -> None:
         self._opening, self._closing = opening, PAIRS[opening]
         self._depth = 0
         self._escaped = False
-        self._value_begins = False
+        self.value_begins = False
         self.in_quotes = False
 
     @property
@@ -47,14 +47,14 @@ class BracketScanner:
             elif character == '"':
                 self.in_quotes = False
             return
-        if character == '"' and self._value_begins:
+        if character == '"' and self.value_begins:
             self.in_quotes = True
         elif character == self._opening:
             self._depth += 1
         elif character == self._closing:
             self._depth -= 1
         if character not in " \t\n":
-            self._value_begins = character in VALUE_OPENERS
+            self.value_begins = character in VALUE_OPENERS
 
 
 def closing_bracket(text: str, start: int) -> int | None:
@@ -62,7 +62,7 @@ def closing_bracket(text: str, start: int) -> int | None:
     scanner = BracketScanner(text[start])
     position = start
     while position < len(text):
-        if text[position] == "'" and scanner._value_begins and not scanner.in_quotes:
+        if text[position] == "'" and scanner.value_begins and not scanner.in_quotes:
             position = _single_quoted_end(text, position)
         scanner.feed(text[position])
         if scanner.is_closed:
