@@ -21,6 +21,9 @@ RESERVED_NAMES = frozenset({"finish", "answer", "none"})
 NULL_ACTIONS = frozenset({"none", "n/a", "na", "null", "nothing", "no action", "none needed", "no action needed", "not needed", "no tool", "no tool needed", "-"})
 """What models write behind the action label to say that they call nothing (compared lower-case, bare)."""
 
+NUMBERED: frozenset[LabelKind] = frozenset({"thought", "action", "observation"})
+"""The labels that carry the number of their step, in a numbered protocol."""
+
 THINK_TAGS = ("<think>", "</think>")
 """The tags around a reasoning model's think block."""
 
@@ -33,15 +36,13 @@ ANSWER_ALIASES = ("Answer", "Final Answer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
-    """A text that ends a generation. It fires only at the start of a line and outside quoted arguments.
+    """A label that ends a generation, at the start of a line and outside quoted arguments.
 
-    With `numbered`, a blank and a number may stand before the final colon. With `after`, it is armed only once that
-    label has been seen at a line start (a second action is one step too many, the first is not).
+    With `numbered`, a blank and a number may stand before its colon.
     """
 
     label: str
     numbered: bool = False
-    after: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,24 +102,20 @@ class Protocol:
         if kind == "notice" and self.notices_as_observation:
             kind = "observation"
         word = self.words[kind]
-        return f"{word} {number}:" if self.numbered and kind in ("thought", "action", "observation") else f"{word}:"
+        return f"{word} {number}:" if self.numbered and kind in NUMBERED else f"{word}:"
 
     @property
     def opening(self) -> LabelKind:
         """The label that the program writes to open a step: the thought, or the action where there is none."""
         return "action" if self.thought is None else "thought"
 
-    def stops(self, *, one_action: bool = True) -> tuple[Stop, ...]:
-        """What ends a free generation: the labels that only the program may write.
+    def stops(self) -> tuple[Stop, ...]:
+        """The labels that only the program may write: a generation ends where the model begins one."""
+        return tuple(self.stop(kind) for kind in ("observation", "notice", "question"))
 
-        With `one_action`, a step's first labelled action (or answer) also arms the labels of a next step.
-        """
-        stops = [Stop(label=self.words[kind], numbered=self.numbered) for kind in ("observation", "notice", "question")]
-        if one_action:
-            ends = [word for word in (self.action, self.answer) if word]
-            opens = [word for word in (self.thought, self.action, self.answer) if word]
-            stops += [Stop(label=word, numbered=self.numbered, after=end) for end in ends for word in opens]
-        return tuple(stops)
+    def stop(self, kind: LabelKind) -> Stop:
+        """The label of that kind as something to look for in a stream."""
+        return Stop(label=self.words[kind], numbered=self.numbered and kind in NUMBERED)
 
 
 PRESETS: dict[str, Protocol] = {

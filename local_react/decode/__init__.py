@@ -1,0 +1,1 @@
+"""Decoding: sequences, stops and samplers turned into completions, many at once."""

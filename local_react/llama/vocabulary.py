@@ -1,0 +1,102 @@
+"""A model's vocabulary: tokens ⇄ bytes, and which tokens are special.
+
+Invariant: `join(tokenize(text)) == text`, as bytes, on every kind of vocabulary. Text is never stripped, prefixed or
+normalised here, and no text becomes a control token unless the caller says `special=True`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable
+from functools import cached_property
+
+import llama_cpp
+
+from local_react.llama import log as _log  # noqa: F401  (our log callback must be in place before any call)
+
+_PIECE_SIZE = 256
+
+
+class Vocabulary:
+    """The vocabulary of a loaded model. It must not outlive the model, which holds the memory."""
+
+    def __init__(self, model: llama_cpp.llama_model_p) -> None:
+        self.pointer = llama_cpp.llama_model_get_vocab(model)
+        self.n_tokens: int = llama_cpp.llama_vocab_n_tokens(self.pointer)
+        bos = llama_cpp.llama_vocab_bos(self.pointer)
+        self.bos: int | None = bos if bos >= 0 else None
+        self.wants_bos: bool = bool(llama_cpp.llama_vocab_get_add_bos(self.pointer)) and self.bos is not None
+        self._pieces: dict[int, bytes] = {}
+        self._ends: dict[int, bool] = {}
+
+    def tokenize(self, text: str | bytes, *, special: bool = False) -> list[int]:
+        """The canonical token ids of `text`, without BOS. Control tokens are recognised only with `special`.
+
+        Lone surrogates, which UTF-8 can't express, become "?".
+        """
+        data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+        if not data:
+            return []
+        if not self._prefixes_blank:
+            return self._tokenize(data, special)
+        # SentencePiece models put a blank before what they tokenize. A line break in front takes that blank,
+        # and both are dropped again.
+        ids = self._tokenize(b"\n" + data, special)
+        n_bytes = 0
+        for n_dropped, token in enumerate(ids, 1):
+            n_bytes += len(self.piece(token))
+            if n_bytes == 2:
+                return ids[n_dropped:]
+            if n_bytes > 2:
+                break
+        return self._tokenize(data, special)
+
+    def _tokenize(self, data: bytes, special: bool) -> list[int]:
+        size = len(data) + 8
+        buffer = (llama_cpp.llama_token * size)()
+        n = llama_cpp.llama_tokenize(self.pointer, data, len(data), buffer, size, False, special)
+        if n < 0:
+            size = -n
+            buffer = (llama_cpp.llama_token * size)()
+            n = llama_cpp.llama_tokenize(self.pointer, data, len(data), buffer, size, False, special)
+        return buffer[:n]
+
+    @cached_property
+    def _prefixes_blank(self) -> bool:
+        return b"".join(map(self.piece, self._tokenize(b"x", False))) == b" x"
+
+    def piece(self, token: int) -> bytes:
+        """The bytes that a token stands for; control tokens give their name, e.g. b"<|im_end|>"."""
+        piece = self._pieces.get(token)
+        if piece is None:
+            piece = self._pieces[token] = self._read_piece(token)
+        return piece
+
+    def _read_piece(self, token: int) -> bytes:
+        size = _PIECE_SIZE
+        while True:
+            buffer = ctypes.create_string_buffer(size)
+            n = llama_cpp.llama_token_to_piece(self.pointer, token, buffer, size, 0, True)
+            if n >= 0:
+                return buffer.raw[:n]
+            size = -n
+
+    def join(self, ids: Iterable[int]) -> bytes:
+        """The bytes of a run of tokens."""
+        return b"".join(map(self.piece, ids))
+
+    def is_end(self, token: int) -> bool:
+        """Whether the token ends a generation. Most models have more than one of these."""
+        is_end = self._ends.get(token)
+        if is_end is None:
+            is_end = self._ends[token] = bool(llama_cpp.llama_vocab_is_eog(self.pointer, token))
+        return is_end
+
+    def is_control(self, token: int) -> bool:
+        """Whether the token is a control token, which no text may become."""
+        return bool(llama_cpp.llama_vocab_is_control(self.pointer, token))
+
+    @cached_property
+    def end_tokens(self) -> frozenset[int]:
+        """Every end-of-generation token."""
+        return frozenset(token for token in range(self.n_tokens) if self.is_end(token))
