@@ -1,0 +1,268 @@
+"""Model files: judged before llama.cpp sees them, found by name, hashed once.
+
+llama.cpp answers nine kinds of bad file with one sentence, and the reason is lost in its log. `judge_model_file` reads
+the header only, and names the reason and what to do; `explain_load_failure` does the same with the log of a load that
+failed.
+Invariant: a file that can't be used raises ModelFileError and nothing else. Refuses to load, download or repair.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import mmap
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from local_react.errors import ModelFileError
+from local_react.llama.embedded import EMBEDDED, assemble_model, locate_model
+from local_react.llama.header import DAMAGED, UPDATE, Header, read_header
+from local_react.llama.symptoms import AGAIN, CONVERT, FOREIGN, LOG_LINES
+
+LLAMA_LIBRARY_PATTERNS = ("libllama.so", "libllama.dylib", "llama.dll", "libllama.dll")
+SHARD_NAME = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelHeader:
+    """What a model file says about itself; `n_ctx_train` is None where it doesn't say, `n_vocab` too."""
+
+    architecture: str
+    name: str
+    size_bytes: int
+    n_tensors: int
+    version: int
+    n_ctx_train: int | None
+    n_vocab: int | None
+    metadata: Mapping[str, int | float | bool | str]
+
+
+def judge_model_file(path: Path) -> ModelHeader:
+    """The header of the model file `path`, or ModelFileError saying why llama.cpp couldn't use it.
+
+    Reads the header alone, in some milliseconds (30 for a vocabulary of 262,144 tokens); damaged weights go unnoticed.
+    """
+    path = Path(path)
+    header, size = _read_file(path)
+    _check_parts(path, header)
+    architecture = _check_architecture(path, header)
+    n_ctx_train = header.metadata.get(f"{architecture}.context_length")
+    return ModelHeader(
+        architecture=architecture,
+        name=str(header.metadata.get("general.name", path.stem)),
+        size_bytes=size,
+        n_tensors=header.n_tensors,
+        version=header.version,
+        n_ctx_train=n_ctx_train if isinstance(n_ctx_train, int) else None,
+        n_vocab=header.lengths.get("tokenizer.ggml.tokens"),
+        metadata=header.metadata,
+    )
+
+
+def explain_load_failure(path: Path, log: str) -> ModelFileError:
+    """The exception for a load of `path` that failed, made from llama.cpp's captured `log`; the caller raises it."""
+    for pattern, reason, remedy in LOG_LINES:
+        if found := re.search(pattern, log):
+            return ModelFileError(path, reason.format(*found.groups()), remedy)
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    telling = [line for line in lines if re.search(r"error|fail|invalid|unsupported|unknown", line, re.I)]
+    quoted = (telling or lines or ["its log is empty"])[0]
+    return ModelFileError(path, f"was refused by llama.cpp ({quoted[:300]})", f"{DAMAGED} If it is new: {UPDATE}")
+
+
+def find_model(path_or_name: str | Path) -> Path:
+    """The path of a model file: a file that exists wins, else the name of an installed model (`EMBEDDED`).
+
+    Raises ModelFileError for a name that is unknown or not installed; the file isn't judged. A model that comes in
+    parts is joined in the user's cache on first use.
+    """
+    try:
+        path = Path(path_or_name).expanduser()
+        if path.exists() and (path.is_file() or str(path_or_name) not in EMBEDDED):
+            return path
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ModelFileError(path_or_name, f"is no usable path ({error})", "Give the path of a .gguf file.") from error
+    if (name := str(path_or_name)) in EMBEDDED:
+        return assemble_model(name)
+    looks_like_path = name.endswith(".gguf") or len(path.parts) > 1
+    reason = "does not exist" if looks_like_path else "is neither a file nor the name of a model"
+    names = "; ".join(f"{known} (`pip install '{model.extra}'`)" for known, model in EMBEDDED.items())
+    raise ModelFileError(path_or_name, reason, f"Give the path of a .gguf file, or one of these names: {names}.")
+
+
+def installed_models() -> dict[str, Path]:
+    """The embedded models whose packages are installed, with where each file lies, or will lie once it is joined."""
+    found = {name: locate_model(name) for name in EMBEDDED}
+    return {name: path for name, path in found.items() if path is not None}
+
+
+def hash_model_file(path: Path, *, cache_dir: Path | None = None) -> str:
+    """The SHA-256 of the whole file, in hex; remembered in `cache_dir` by path, size and time of change.
+
+    A memory that is damaged or can't be written costs only time. Raises ModelFileError if the model can't be read.
+    """
+    if cache_dir is None:
+        cache_dir = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "local_react"
+    memory = cache_dir / "model_hashes.json"
+    try:
+        resolved = Path(path).resolve()
+        status = resolved.stat()
+        hashes = _remembered_hashes(memory)
+        mark = [status.st_size, status.st_mtime_ns]
+        if (known := hashes.get(str(resolved))) and known[:2] == mark:
+            return known[2]
+        with resolved.open("rb") as file:
+            digest = hashlib.sha256()
+            while block := file.read(1 << 20):
+                digest.update(block)
+            after = os.fstat(file.fileno())
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ModelFileError(path, f"can't be read ({error})", "Check the path and its permissions.") from error
+    if [after.st_size, after.st_mtime_ns] == mark:
+        _remember_hashes(memory, hashes | {str(resolved): [*mark, digest.hexdigest()]})
+    return digest.hexdigest()
+
+
+def _read_file(path: Path) -> tuple[Header, int]:
+    """The header and the size of a whole GGUF file."""
+    try:
+        status = path.stat()
+        _check_kind(path, status)
+        with path.open("rb", buffering=0) as file:
+            beginning = file.read(64)
+            if not beginning.startswith(b"GGUF"):
+                raise _foreign(path, beginning)
+            header = read_header(file, status.st_size, path)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ModelFileError(path, "does not exist", "Check the path.") from error
+    except PermissionError as error:
+        raise ModelFileError(path, "may not be read", "Check the permissions of the file and its folders.") from error
+    except (OSError, ValueError) as error:
+        raise ModelFileError(path, f"can't be read ({error})", "Check the path and the disk.") from error
+    if header.end > status.st_size:
+        reason = f"is cut short: {_amount(status.st_size)} of {_amount(header.end)}"
+        raise ModelFileError(path, reason, AGAIN)
+    return header, status.st_size
+
+
+def _check_kind(path: Path, status: os.stat_result) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        inside = sorted(child.name for child in path.glob("*.gguf"))[:5]
+        remedy = f"It holds {', '.join(inside)}: give one of them." if inside else "Give the path of a .gguf file."
+        raise ModelFileError(path, "is a directory", remedy)
+    if not stat.S_ISREG(status.st_mode):
+        raise ModelFileError(path, "is a pipe or a device, not a file", "Give the path of a .gguf file on a disk.")
+    if not status.st_size:
+        raise ModelFileError(path, "is empty", AGAIN)
+
+
+def _foreign(path: Path, beginning: bytes) -> ModelFileError:
+    for pattern, reason, remedy in FOREIGN:
+        if pattern.match(beginning):
+            return ModelFileError(path, reason, remedy)
+    if b"GGUF".startswith(beginning):
+        return ModelFileError(path, f"is cut short ({len(beginning)} bytes)", AGAIN)
+    return ModelFileError(path, f"is no GGUF file (it begins with {beginning[:8]!r})", CONVERT)
+
+
+def _check_parts(path: Path, header: Header) -> None:
+    """Checks that all parts of a split model are there, and that `path` is the first of them."""
+    count, number = header.metadata.get("split.count", 0), header.metadata.get("split.no", 0)
+    named = SHARD_NAME.fullmatch(path.name)
+    if not isinstance(count, int) or count < 2:
+        return
+    if named is None or int(named[3]) != count:
+        raise ModelFileError(path, f"is one of {count} parts of a model, and its name doesn't say which",
+                             f"Give each part the name it had: NAME-00001-of-{count:05}.gguf and so on.")
+    parts = [path.with_name(f"{named[1]}-{part:05}-of-{count:05}.gguf") for part in range(1, count + 1)]
+    if missing := [part.name for part in parts if not part.exists()]:
+        raise ModelFileError(path, f"is one of {count} parts of a model, and {_listed(missing)} missing",
+                             "Download all parts into the same folder.")
+    if number != 0:
+        raise ModelFileError(path, f"is a later one of {count} parts of a model",
+                             f"Give the first part, {parts[0].name}.")
+    for part in parts[1:]:
+        _read_file(part)
+
+
+def _check_architecture(path: Path, header: Header) -> str:
+    architecture = header.metadata.get("general.architecture")
+    kind = header.metadata.get("general.type", "model")
+    if architecture == "clip" or kind == "mmproj":
+        raise ModelFileError(path, "holds an image or audio projector, no text model", "Give the model's main file.")
+    if kind != "model":
+        raise ModelFileError(path, f"holds no model: it calls itself {kind!r}", "Give the model's own file.")
+    if not isinstance(architecture, str) or not architecture:
+        raise ModelFileError(path, "doesn't name its architecture", "Get another conversion of the model.")
+    if not header.n_tensors:
+        raise ModelFileError(path, "holds a vocabulary only, no weights", "Give the file with the model's weights.")
+    if not _is_known(architecture):
+        raise ModelFileError(path, f"has the architecture {architecture!r}, which the installed llama.cpp doesn't know",
+                             f"If it is a text model, it is newer than the installed llama-cpp-python. {UPDATE}")
+    return architecture
+
+
+def _is_known(architecture: str) -> bool:
+    """Whether the installed llama.cpp knows the architecture; True where that can't be told without loading it.
+
+    The library keeps the names as C strings. Tried with llama-cpp-python 0.3.36: all 126 names of gguf 0.19 are found,
+    in 8 ms at most; a name may be the tail of a longer one ("bert" in "nomic-bert"), so what stands before isn't asked.
+    """
+    spec = importlib.util.find_spec("llama_cpp")
+    folders = [os.environ.get("LLAMA_CPP_LIB_PATH"), *(spec.submodule_search_locations or () if spec else ())]
+    for folder in (Path(folder) for folder in folders if folder):
+        for library in (folder / below / name for below in ("", "lib") for name in LLAMA_LIBRARY_PATTERNS):
+            try:
+                with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as code:
+                    return code.find(architecture.encode() + b"\0") >= 0 or code.find(b"unknown model architecture") < 0
+            except (OSError, ValueError):
+                continue
+    return True
+
+
+def _remembered_hashes(memory: Path) -> dict[str, list]:
+    try:
+        entries = json.loads(memory.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(entries, dict):
+        return {}
+    return {path: entry for path, entry in entries.items() if _is_hash_entry(entry)}
+
+
+def _is_hash_entry(entry: object) -> bool:
+    match entry:
+        case [int(), int(), str(digest)]:
+            return re.fullmatch(r"[0-9a-f]{64}", digest) is not None
+    return False
+
+
+def _remember_hashes(memory: Path, hashes: Mapping[str, list]) -> None:
+    kept = dict(list(hashes.items())[-100:])
+    try:
+        memory.parent.mkdir(parents=True, exist_ok=True)
+        handle, scratch = tempfile.mkstemp(dir=memory.parent, prefix=memory.name)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(kept, file)
+            os.replace(scratch, memory)
+        except BaseException:
+            os.unlink(scratch)
+            raise
+    except OSError:
+        pass  # only the time for the next hash is lost
+
+
+def _amount(n_bytes: int) -> str:
+    return f"{n_bytes / 1e6:,.1f} MB" if n_bytes >= 100_000 else f"{n_bytes:,} bytes"
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return f"{shown} {'is' if len(names) == 1 else 'are'}"
