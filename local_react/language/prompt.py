@@ -1,0 +1,195 @@
+"""The prompt, in pieces: instructions, tools, few-shot exemplars, question.
+
+It is built from the protocol and the signatures alone, so that what the model is told can't differ from what is read.
+Each piece says what part of the prompt it is and whether it is trusted: only trusted pieces (those of a chat template)
+may hold control tokens. The question is never trusted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from local_react.errors import PromptError
+from local_react.language.arguments import Misfit, fit_arguments, write_answer, write_call
+from local_react.language.observation import indent
+from local_react.language.protocol import Protocol
+from local_react.language.signature import Parameter, Signature, Signatures
+from local_react.language.step import Answer, Call, Malformed, Observation, Step
+from local_react.language.types import Choice, Text, describe
+
+INSTRUCTIONS = (
+    "Answer the question. Think about what to do, call one tool at a time, and read its result before you go on. "
+    "Use only facts from the results."
+)
+INSTRUCTIONS_WITHOUT_TOOLS = "Answer the question. Think about it first, then give the answer."
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of the prompt: "instructions", "tool NAME", "exemplar N", "question" or "step"."""
+
+    part: str
+    text: str
+    is_trusted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Exemplar:
+    """A worked example: a question and its steps. Each step but the last has an observation; the last is an Answer."""
+
+    question: str
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The pieces in order. The last one ends with the label that opens the first step, without a blank behind it."""
+
+    pieces: tuple[Piece, ...]
+
+    @property
+    def text(self) -> str:
+        """The whole prompt."""
+        return "".join(piece.text for piece in self.pieces)
+
+    @property
+    def shared_text(self) -> str:
+        """What comes before the question, the same for every question."""
+        return "".join(piece.text for piece in self.pieces if piece.part not in ("question", "step"))
+
+    @property
+    def fingerprint(self) -> str:
+        """A SHA-256 (hex) over everything but the question."""
+        parts = [[piece.part, piece.text] for piece in self.pieces if piece.part != "question"]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def build_prompt(
+    question: str, protocol: Protocol, tools: Signatures, exemplars: Sequence[Exemplar] = (), *,
+    instructions: str | None = None,
+) -> Prompt:
+    """The prompt for a question.
+
+    Raises PromptError for an empty question, and for an exemplar that calls a tool that isn't there, or with arguments
+    that don't fit: rewording a tool can't silently rot the prompt.
+    """
+    if not question.strip():
+        raise PromptError("The question is empty. Ask something.")
+    if not protocol.has_tools:
+        tools = {}
+    default = INSTRUCTIONS if tools else INSTRUCTIONS_WITHOUT_TOOLS
+    pieces = [Piece("instructions", f"{(instructions or default).strip()}\n\n")]
+    pieces += [Piece(f"tool {name}", f"{_describe_tool(tool, protocol)}\n") for name, tool in tools.items()]
+    if protocol.finish is not None:
+        pieces.append(Piece("instructions", f"{protocol.finish}[answer] ends the run with the answer.\n"))
+    else:
+        pieces.append(Piece("instructions", f"A line that begins with {protocol.label('answer')} ends the run.\n"))
+    for number, exemplar in enumerate(exemplars, 1):
+        check_exemplar(exemplar, protocol, tools)
+        pieces.append(Piece(f"exemplar {number}", f"\n{write_exemplar(exemplar, protocol, tools)}"))
+    pieces.append(Piece("question", f"\n{protocol.label('question')} {indent(question.strip())}\n"))
+    pieces.append(Piece("step", protocol.label(protocol.opening, 1)))
+    return Prompt(tuple(pieces))
+
+
+def usage(signature: Signature, protocol: Protocol) -> str:
+    """How the tool is called, e.g. `search[query]` or `list_charges[customer_id=text, since=date YYYY-MM-DD]`."""
+    parameters = signature.parameters
+    match signature.encoding(protocol.arguments):
+        case "raw":
+            inside = parameters[0].name
+        case "positional":
+            inside = ", ".join(parameter.name for parameter in parameters)
+        case "keyword":
+            inside = ", ".join(f"{parameter.name}={describe(parameter.type)}" for parameter in parameters)
+        case "json":
+            inside = "{" + ", ".join(f'"{parameter.name}": {describe(parameter.type)}' for parameter in parameters) + "}"
+    return f"{signature.name}[{inside}]"
+
+
+def _describe_tool(signature: Signature, protocol: Protocol) -> str:
+    lines = [usage(signature, protocol)]
+    if signature.description:
+        lines[0] += f": {indent(signature.description)}"
+    lines += filter(None, (_describe_parameter(parameter) for parameter in signature.parameters))
+    return "\n".join(lines)
+
+
+def _describe_parameter(parameter: Parameter) -> str:
+    notes = [indent(parameter.description)] if parameter.description else []
+    if not parameter.required:
+        notes.append("may be left out")
+    if isinstance(parameter.type, Choice):
+        notes.append(describe(parameter.type))
+    elif isinstance(parameter.type, Text) and parameter.type.pattern is not None:
+        notes.append(describe(parameter.type))
+    return f"  {parameter.name}: {'; '.join(notes)}" if notes else ""
+
+
+def check_exemplar(exemplar: Exemplar, protocol: Protocol, tools: Signatures) -> None:
+    """Raise PromptError where the exemplar couldn't be a run with these tools."""
+    where = f"The exemplar {exemplar.question!r}"
+    if not exemplar.steps:
+        raise PromptError(f"{where} has no steps. Give it at least the step that answers.")
+    for number, step in enumerate(exemplar.steps, 1):
+        is_last = number == len(exemplar.steps)
+        match step.action:
+            case Answer():
+                if not is_last:
+                    raise PromptError(f"{where} answers in step {number}, before its last step.")
+            case Malformed():
+                raise PromptError(f"{where} has a malformed action in step {number}. Show only steps to be imitated.")
+            case Call(name=name, arguments=arguments):
+                if is_last:
+                    raise PromptError(f"{where} ends with a call. Its last step must be an Answer.")
+                if name not in tools:
+                    raise PromptError(
+                        f"{where} calls {name} in step {number}, and there is no such tool. "
+                        f"The tools are {', '.join(tools) or 'none'}: change the exemplar, or add the tool."
+                    )
+                fitted = fit_arguments(arguments, tools[name])
+                if isinstance(fitted, Misfit):
+                    raise PromptError(f"{where}, step {number}, doesn't fit {name}: {fitted.message} Change the exemplar.")
+                if step.observation is None:
+                    raise PromptError(f"{where} has no observation in step {number}. Say what the tool returned.")
+
+
+def write_exemplar(exemplar: Exemplar, protocol: Protocol, tools: Signatures) -> str:
+    """The exemplar as text, exactly as a run of the loop would stand in the transcript."""
+    lines = [f"{protocol.label('question')} {indent(exemplar.question)}"]
+    for number, step in enumerate(exemplar.steps, 1):
+        if protocol.thought is not None and step.thought:
+            lines.append(f"{protocol.label('thought', number)} {indent(step.thought)}")
+        lines.append(write_action(step.action, protocol, tools, number))
+        if step.observation is not None:
+            lines.append(write_observation(step.observation, protocol, number))
+    return "\n".join(lines) + "\n"
+
+
+def write_action(action: Call | Answer, protocol: Protocol, tools: Signatures, number: int) -> str:
+    """The line of a call or an answer, as strict reading wants it."""
+    match action:
+        case Call(name=name, arguments=arguments):
+            written = write_call(name, arguments, tools[name], protocol.arguments)
+            return f"{protocol.label('action', number)} {written}"
+        case Answer(text=text) if protocol.finish is None:
+            return f"{protocol.label('answer')} {indent(text)}"
+        case Answer(text=text):
+            return f"{protocol.label('action', number)} {protocol.finish}[{write_answer(text)}]"
+    raise PromptError("A malformed action can't be written as a line.")
+
+
+def write_observation(observation: Observation, protocol: Protocol, number: int) -> str:
+    """The observation with its label, further lines indented."""
+    return f"{protocol.label(observation.kind, number)} {indent(observation.text)}"
+
+
+def parts(prompt: Prompt) -> Iterable[tuple[str, str]]:
+    """The text of each part of the prompt, pieces of one part together, in order of their first piece."""
+    texts: dict[str, str] = {}
+    for piece in prompt.pieces:
+        texts[piece.part] = texts.get(piece.part, "") + piece.text
+    return texts.items()
