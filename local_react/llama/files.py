@@ -46,12 +46,14 @@ class ModelHeader:
 def judge_model_file(path: Path) -> ModelHeader:
     """The header of the model file `path`, or ModelFileError saying why llama.cpp couldn't use it.
 
-    Reads the header alone, in some milliseconds (30 for a vocabulary of 262,144 tokens); damaged weights go unnoticed.
+    Reads the header alone, in some milliseconds (30 for a vocabulary of 262,144 tokens). Damage to the weights
+    goes unnoticed, and so does damage to the text of tokens, which can abort llama.cpp (two equal tokens in 0.3.36).
     """
     path = Path(path)
     header, size = _read_file(path)
     _check_parts(path, header)
     architecture = _check_architecture(path, header)
+    _check_layers(path, header, architecture)
     n_ctx_train = header.metadata.get(f"{architecture}.context_length")
     return ModelHeader(
         architecture=architecture,
@@ -69,11 +71,9 @@ def explain_load_failure(path: Path, log: str) -> ModelFileError:
     """The exception for a load of `path` that failed, made from llama.cpp's captured `log`; the caller raises it."""
     for pattern, reason, remedy in LOG_LINES:
         if found := re.search(pattern, log):
-            return ModelFileError(path, reason.format(*found.groups()), remedy)
-    lines = [line.strip() for line in log.splitlines() if line.strip()]
-    telling = [line for line in lines if re.search(r"error|fail|invalid|unsupported|unknown", line, re.I)]
-    quoted = (telling or lines or ["its log is empty"])[0]
-    return ModelFileError(path, f"was refused by llama.cpp ({quoted[:300]})", f"{DAMAGED} If it is new: {UPDATE}")
+            return ModelFileError(path, reason.format(*(group[:300] for group in found.groups())), remedy)
+    last = (log.strip().splitlines() or ["which gave no reason"])[-1].strip()
+    return ModelFileError(path, f"was refused by llama.cpp ({last[:300]})", f"{DAMAGED} If it is new: {UPDATE}")
 
 
 def find_model(path_or_name: str | Path) -> Path:
@@ -208,6 +208,14 @@ def _check_architecture(path: Path, header: Header) -> str:
     return architecture
 
 
+def _check_layers(path: Path, header: Header, architecture: str) -> None:
+    """A damaged number of layers aborts the process in llama.cpp 0.3.36; each layer has tensors of its own."""
+    n_layers = header.metadata.get(f"{architecture}.block_count", 1)
+    n_tensors = header.metadata.get("split.tensors.count", header.n_tensors)
+    if isinstance(n_layers, int) and isinstance(n_tensors, int) and not 0 < n_layers <= n_tensors:
+        raise ModelFileError(path, f"is damaged: it claims {n_layers:,} layers and has {n_tensors:,} tensors", DAMAGED)
+
+
 def _is_known(architecture: str) -> bool:
     """Whether the installed llama.cpp knows the architecture; True where that can't be told without loading it.
 
@@ -260,7 +268,9 @@ def _remember_hashes(memory: Path, hashes: Mapping[str, list]) -> None:
 
 
 def _amount(n_bytes: int) -> str:
-    return f"{n_bytes / 1e6:,.1f} MB" if n_bytes >= 100_000 else f"{n_bytes:,} bytes"
+    if n_bytes < 100_000:
+        return f"{n_bytes:,} bytes"
+    return f"{n_bytes / 1e6:,.1f} MB" if n_bytes < 1e9 else f"{n_bytes / 1e9:,.1f} GB"
 
 
 def _listed(names: list[str]) -> str:

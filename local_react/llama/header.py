@@ -23,6 +23,9 @@ STRING_LIMIT = 1 << 20
 """Largest known need: 650,000 (200,000 tokens and 450,000 merges), 15 MB."""
 
 ENTRY_LIMIT = 1 << 16
+TENSOR_LIMIT = 1 << 44
+"""Bytes, and elements; the largest model files have under 2 ** 41 bytes in all."""
+
 TEXT_LIMIT = 4096
 """Longer texts (chat templates) are stepped over."""
 
@@ -131,7 +134,7 @@ def _read_tensor_table(reader: _Reader, n_tensors: int, alignment: int) -> int:
         kind, offset = reader.number("<I"), reader.number("<Q")
         block, block_bytes = TYPE_SIZES.get(kind, (1, 0))
         size = elements // block * block_bytes
-        if max(elements, offset, size) >= 1 << 62:
+        if max(elements, offset, size) > TENSOR_LIMIT:
             raise reader.damaged(f"its tensor {name!r} has an impossible size")
         end = max(end, offset + size)
     if not n_tensors:
@@ -198,7 +201,7 @@ class _Reader:
                 for n_done in range(count):
                     at += 8 + length_at(window, at)[0]
                 n_done = count
-            except struct.error:  # the next length lies behind the window
+            except (struct.error, OverflowError):  # the next length lies behind the window, or far beyond any file
                 pass
             count -= n_done
             self.position = self._start + at

@@ -36,7 +36,7 @@ LOG_LINES = (
     (r"unknown model architecture: '([^']*)'", "has the architecture {0!r}, " + _UNKNOWN, UPDATE),
     (r"unknown pre-tokenizer type: '([^']*)'", "has the tokenizer {0!r}, " + _UNKNOWN, UPDATE),
     (r"unknown tokenizer: '([^']*)'", "has the tokenizer {0!r}, " + _UNKNOWN, UPDATE),
-    (r"has invalid ggml type (\d+)", "has tensors of type {0}, " + _UNKNOWN, UPDATE),
+    (r"has invalid ggml type (-?\d+)", "has tensors of type {0}, " + _UNKNOWN, UPDATE),
     (r"CLIP cannot be used as main model", "holds an image projector, no text model", "Give the model's main file."),
     (r"not within the file bounds", "is cut short", AGAIN),
     (r"failed to load GGUF split from (\S+)", "is one of several parts, and {0} can't be read",
@@ -45,10 +45,12 @@ LOG_LINES = (
      "doesn't fit into memory", _MEMORY),
     (r"failed to open [^\n]*|Permission denied", "can't be opened", "Check its permissions."),
     (r"key not found in model: (\S+)", "lacks the metadata key {0}", DAMAGED),
-    (r"missing tensor '([^']*)'", "lacks the tensor {0!r}",
+    (r"tensor '([^']*)' not found", "lacks the tensor {0!r}",
      "Get a whole conversion of the model; if it is new, update llama-cpp-python."),
     (r"tensor '([^']*)' has wrong shape", "has the tensor {0!r} in a shape that llama.cpp doesn't expect", UPDATE),
     (r"wrong number of tensors; expected (\d+), got (\d+)", "holds {0} tensors where llama.cpp expects {1}", UPDATE),
     (r"error loading model vocabulary: ([^\n]+)", "has a vocabulary that llama.cpp can't read ({0})", UPDATE),
+    (r"gguf_init_from_\w+: ([^\n]+)", "is damaged ({0})", DAMAGED),
+    (r"error loading model: ([^\n]+)", "was refused by llama.cpp ({0})", f"{DAMAGED} If it is new: {UPDATE}"),
 )
 """What llama.cpp 0.3.36's log says about a load that failed; the first that matches counts."""
