@@ -95,9 +95,11 @@ def _value(node: ast.expr, depth: int) -> Fraction:
     if depth == 0:
         raise ValueError("too many operations in one expression: work it out in parts")
     match node:
-        case ast.Constant(value=int() | float() as number) if math.isfinite(number):
+        case ast.Constant(value=int() as number):
+            result = Fraction(number)
+        case ast.Constant(value=float() as number) if number < math.inf:
             # The shortest decimal of a float is what was written, 0.1 and not 0.1000000000000000055.
-            result = Fraction(str(number)) if isinstance(number, float) else Fraction(number)
+            result = Fraction(repr(number))
         case ast.Constant():
             raise ValueError("the number is too large")
         case ast.UnaryOp(op=ast.USub(), operand=operand):

@@ -177,7 +177,7 @@ class SupportDesk:
         """Pay back a charge, in full or in part.
 
         Args:
-            charge_id: The charge's id, like ch_3064.
+            charge_id: The charge's id, like ch_4286.
             amount: How much to pay back, like 49.00.
         """
         charge = self._find("SELECT charge_id, cents FROM charges WHERE charge_id = :key", "charge", charge_id)
