@@ -7,6 +7,9 @@ and are forgotten with it.
 
 `get_tracking` takes the tracking id that `lookup_order` returns, and also the order's own id, so that a model that goes
 there at once isn't sent back for a formality. The tracking service behind it fails the first time it is asked.
+
+The ids in the tools' descriptions are those of no row, so that an id that a model copies from there isn't mistaken for
+one that it found.
 """
 
 from __future__ import annotations
@@ -70,7 +73,7 @@ class SupportDesk:
         """Look up an order: its status, tracking id, item, customer and invoice.
 
         Args:
-            order_id: The order's id, like A100.
+            order_id: The order's id, like A007.
         """
         return self._find(
             "SELECT order_id, o.status, tracking_id, item, quantity, ordered_on, o.customer_id, invoice_id"
@@ -84,7 +87,7 @@ class SupportDesk:
         Raises TimeoutError when the service doesn't answer; asking again may help.
 
         Args:
-            tracking_id: The parcel's id, like TRK-5820. An order id does too, once the order has shipped.
+            tracking_id: The parcel's id, like TRK-0007. An order id does too, once the order has shipped.
         """
         parcel = self._find(
             "SELECT tracking_id, order_id, p.status, location, updated_on, o.status AS order_status"
@@ -104,7 +107,7 @@ class SupportDesk:
         """Look up a customer: name, e-mail and city.
 
         Args:
-            customer_id: The customer's id, like cus_4417.
+            customer_id: The customer's id, like cus_0007.
         """
         return self._find(
             "SELECT customer_id, name, email, city FROM customers WHERE customer_id = :key",
@@ -115,7 +118,7 @@ class SupportDesk:
         """Look up an invoice in billing: amount, status, and the charge that paid it.
 
         Args:
-            invoice_id: The invoice's id, like INV-2041.
+            invoice_id: The invoice's id, like INV-0007.
         """
         return self._find(
             "SELECT invoice_id, cents AS amount, status, issued_on, charge_id, order_id, customer_id FROM invoices"
@@ -127,7 +130,7 @@ class SupportDesk:
         """List a customer's invoices, oldest first.
 
         Args:
-            customer_id: The customer's id, like cus_4417.
+            customer_id: The customer's id, like cus_0007.
             since: The first day.
             until: The last day.
         """
@@ -141,7 +144,7 @@ class SupportDesk:
         """List the charges to a customer's card, oldest first.
 
         Args:
-            customer_id: The customer's id, like cus_8812.
+            customer_id: The customer's id, like cus_0007.
             since: The first day.
             until: The last day.
         """
@@ -177,7 +180,7 @@ class SupportDesk:
         """Pay back a charge, in full or in part.
 
         Args:
-            charge_id: The charge's id, like ch_4286.
+            charge_id: The charge's id, like ch_0007.
             amount: How much to pay back, like 49.00.
         """
         charge = self._find("SELECT charge_id, cents FROM charges WHERE charge_id = :key", "charge", charge_id)

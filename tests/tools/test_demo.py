@@ -2,12 +2,13 @@
 
 import inspect
 import json
+import re
 import typing
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from local_react.tools.calculator import calculator
@@ -157,6 +158,7 @@ def test_a_search_without_a_find_says_so(desk, query):
 SYNTAX = ["AND", "OR", "NOT", "NEAR(", "title:", "refund*", '"', "^refund", "{title text}:", "-", "+", "(", ")", "\x00"]
 
 
+@settings(deadline=None)  # each example opens the file, on machines of any speed
 @given(st.one_of(st.text(), st.lists(st.sampled_from(SYNTAX), max_size=40).map(" ".join)))
 def test_no_query_is_search_syntax(database, query):
     assert SupportDesk(database).search_help(query)
@@ -194,6 +196,7 @@ def test_an_amount_is_positive_and_has_two_decimals(desk, amount):
         desk.refund("ch_4286", amount)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 4900))
 def test_every_amount_in_cents_can_be_refunded_exactly(database, cents):
     refund = SupportDesk(database).refund("ch_4286", cents / 100)
@@ -214,6 +217,18 @@ def test_the_tools_are_functions_that_any_registration_can_read(database):
         assert hints.keys() == parameters.keys() | {"return"}
         assert all(f"{name}: " in inspect.getdoc(tool).split("Args:")[1] for name in parameters)
     assert len({tool.__name__ for tool in tools}) == len(tools) == 9
+
+
+def test_the_ids_in_the_descriptions_are_those_of_no_row(desk, database):
+    text = " ".join(inspect.getdoc(tool) for tool in demo_tools(database))
+    ids = set(re.findall(r"\b(?:A|TRK-|INV-|cus_|ch_)[0-9]+", text))
+    assert len(ids) == 5
+    for example in ids:
+        for find in (desk.lookup_order, desk.get_tracking, desk.get_customer, desk.get_invoice):
+            with pytest.raises(LookupError):
+                find(example)
+    with pytest.raises(LookupError):
+        desk.refund("ch_0007", 1)
 
 
 def test_each_call_of_demo_tools_starts_afresh(database):
