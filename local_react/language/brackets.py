@@ -6,6 +6,8 @@ begins, which keeps apostrophes in prose harmless (protocol, section 4).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 PAIRS = {"[": "]", "(": ")", "{": "}", "【": "】", "［": "］", "（": "）"}
 """Opening brackets and their partners; the last three are the full-width and lenticular ones of lenient reading."""
 
@@ -57,27 +59,64 @@ class BracketScanner:
             self.value_begins = character in VALUE_OPENERS
 
 
-def closing_bracket(text: str, start: int) -> int | None:
-    """The index of the partner of the bracket at `text[start]`, or None where it never closes."""
+def closing_bracket(text: str, start: int, breaks: Iterable[int] = ()) -> int | None:
+    """The index of the partner of the bracket at `text[start]`, or None where it never closes.
+
+    `breaks` are indices, rising, that end the text unless they stand inside a quoted value (labels, control tokens).
+    """
     scanner = BracketScanner(text[start])
+    apostrophes_until = start
+    ahead = iter(breaks)
+    stop = next(ahead, None)
+    has_crossed = False
     position = start
     while position < len(text):
-        if text[position] == "'" and scanner.value_begins and not scanner.in_quotes:
-            position = _single_quoted_end(text, position)
+        while stop is not None and stop <= position:
+            if not scanner.in_quotes:
+                return None
+            has_crossed, stop = True, next(ahead, None)
+        was_quoted = scanner.in_quotes
+        if text[position] == "'" and scanner.value_begins and not was_quoted and position >= apostrophes_until:
+            end = single_quoted_end(text, position)
+            if end is None:
+                apostrophes_until = _line_end(text, position)
+            else:
+                position = end
+                while stop is not None and stop <= position:
+                    stop = next(ahead, None)
         scanner.feed(text[position])
+        if was_quoted and not scanner.in_quotes:
+            # A quote that opens by mistake must not hide a label: such a value has to end like one.
+            if has_crossed and not _ends_value(text, position + 1):
+                return None
+            has_crossed = False
         if scanner.is_closed:
             return position
         position += 1
     return None
 
 
-def _single_quoted_end(text: str, start: int) -> int:
-    """The index of the single quote that ends the value begun at `start`; `start` itself where it is an apostrophe."""
-    position = start + 1
-    while position < len(text):
+def single_quoted_end(text: str, start: int) -> int | None:
+    """The index of the single quote that ends the value begun at `start`; None where that one is an apostrophe.
+
+    The value ends on its own line. Where the search fails it fails for the rest of the line as well.
+    """
+    position, end = start + 1, _line_end(text, start)
+    while position < end:
         if text[position] == "\\":
             position += 1
-        elif text[position] == "'" and text[position + 1 :].lstrip(" \t\n")[:1] in VALUE_CLOSERS:
+        elif text[position] == "'" and _ends_value(text, position + 1):
             return position
         position += 1
-    return start
+    return None
+
+
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end
+
+
+def _ends_value(text: str, position: int) -> bool:
+    while position < len(text) and text[position] in " \t\n":
+        position += 1
+    return position < len(text) and text[position] in VALUE_CLOSERS

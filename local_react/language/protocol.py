@@ -18,7 +18,14 @@ LabelKind = Literal["question", "thought", "action", "observation", "notice", "a
 RESERVED_NAMES = frozenset({"finish", "answer", "none"})
 """Names that no tool may have, in any case: they end a run, or say that no tool is wanted."""
 
-NULL_ACTIONS = frozenset({"none", "n/a", "na", "null", "nothing", "no action", "none needed", "no action needed", "not needed", "no tool", "no tool needed", "-"})
+NULL_ACTIONS = frozenset(
+    {
+        "none", "n/a", "na", "null", "nothing", "nil", "-", "not applicable", "not needed", "no action", "no tool",
+        "none needed", "none required", "no action needed", "no action required", "no action is needed",
+        "no action is required", "no further action", "no further action needed", "no further action required",
+        "no further action is needed", "no tool needed", "no tool required", "no tool is needed", "no tools needed",
+    }
+)
 """What models write behind the action label to say that they call nothing (compared lower-case, bare)."""
 
 NUMBERED: frozenset[LabelKind] = frozenset({"thought", "action", "observation"})
@@ -29,6 +36,18 @@ THINK_TAGS = ("<think>", "</think>")
 
 ACTION_INPUT = "Action Input"
 """The second line of the two-line layout that many models were trained on; lenient reading joins the two."""
+
+CALL_KEYS = (
+    ("action", "action_input"), ("name", "arguments"), ("name", "parameters"),
+    ("tool", "tool_input"), ("tool", "args"), ("tool", "input"),
+)
+"""The key pairs of a call written as a JSON object: the name's and the arguments'."""
+
+TOOL_CALL_TAGS = ("<tool_call>", "</tool_call>")
+"""The tags that some models put around such an object."""
+
+CONTROL_TOKEN = r"<\|[A-Za-z0-9_]{1,40}\|>|</s>|<(?:start|end)_of_turn>|<(?:bos|eos)>|<\uff5c[^<>\n]{1,40}\uff5c>"
+"""A regular expression for the chat control tokens that models spell out as text; they end a turn."""
 
 ANSWER_ALIASES = ("Answer", "Final Answer")
 """Answer labels that lenient reading knows under every preset."""
