@@ -72,8 +72,8 @@ class Completion:
 
     `label` is what the model wrote of a label behind the text, whole or in part. It stays in the transcript, so whoever
     writes that label next writes only the rest. `pieces` are the bytes of each token kept; `n_cut_bytes` counts bytes of
-    half a character that the end cut off. `n_sampled` tokens were drawn and `n_evaluated` ids computed, in
-    `n_decode_calls` batches.
+    half a character that the end cut off. `n_sampled` tokens were drawn, `n_forced` were put in without being drawn, and
+    `n_evaluated` ids were computed, in `n_decode_calls` batches.
     """
 
     text: str
@@ -81,6 +81,7 @@ class Completion:
     label: str
     pieces: tuple[bytes, ...]
     n_sampled: int
+    n_forced: int
     n_evaluated: int
     n_decode_calls: int
     n_cut_bytes: int = 0
@@ -105,6 +106,7 @@ class Generation:
         self.n_top_logprobs = n_top_logprobs
         self.completion: Completion | None = None
         self.n_sampled = 0
+        self.n_forced = 0
         self.n_decode_calls = 0
         self._n_evaluated_before = transcript.n_evaluated
         self._on_text = on_text
@@ -129,7 +131,9 @@ class Generation:
             if self.scanner.fired.n_excess:
                 # The token goes on behind the stop. It isn't evaluated yet, so its front half takes its place.
                 piece = piece[: -self.scanner.fired.n_excess]
-                self.transcript.append(vocabulary.tokenize(piece), "model")
+                ids = vocabulary.tokenize(piece)
+                self.n_forced += len(ids)
+                self.transcript.append(ids, "model")
             else:
                 self.transcript.append((token,), "model")
             self._pieces.append(piece)
@@ -156,7 +160,7 @@ class Generation:
         n_cut_bytes = len(self._characters.getstate()[0])
         self.completion = Completion(
             text="".join(self._text), reason=reason, label=label, pieces=tuple(self._pieces), n_sampled=self.n_sampled,
-            n_evaluated=self.transcript.n_evaluated - self._n_evaluated_before, n_decode_calls=self.n_decode_calls,
+            n_forced=self.n_forced, n_evaluated=self.transcript.n_evaluated - self._n_evaluated_before, n_decode_calls=self.n_decode_calls,
             n_cut_bytes=n_cut_bytes, logprobs=tuple(self._logprobs),
         )
 

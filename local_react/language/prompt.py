@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from local_react.errors import PromptError
@@ -187,9 +187,20 @@ def write_observation(observation: Observation, protocol: Protocol, number: int)
     return f"{protocol.label(observation.kind, number)} {indent(observation.text)}"
 
 
-def parts(prompt: Prompt) -> Iterable[tuple[str, str]]:
-    """The text of each part of the prompt, pieces of one part together, in order of their first piece."""
-    texts: dict[str, str] = {}
+def count_parts(prompt: Prompt, token_sizes: Sequence[int]) -> dict[str, int]:
+    """How many tokens each part of the prompt costs, by part, in order of their first piece.
+
+    `token_sizes` are the byte lengths of the prompt's tokens, without BOS; a token belongs to the part in which it begins.
+    """
+    borders, counts, end = [], {}, 0
     for piece in prompt.pieces:
-        texts[piece.part] = texts.get(piece.part, "") + piece.text
-    return texts.items()
+        end += len(piece.text.encode("utf-8", "replace"))
+        borders.append(end)
+        counts.setdefault(piece.part, 0)
+    position = index = 0
+    for size in token_sizes:
+        while position >= borders[index] and index + 1 < len(borders):
+            index += 1
+        counts[prompt.pieces[index].part] += 1
+        position += size
+    return counts

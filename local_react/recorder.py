@@ -1,0 +1,61 @@
+"""Where the events of an episode go: into its trace, its file, and to whoever listens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from local_react.trace import Ending, Event, Trace, TraceFile
+
+OnEvent = Callable[[Event], None]
+"""Called with each event of a run, and with {"event": "delta", "step": …, "text": …} as the model writes."""
+
+
+class Recorder:
+    """Records the events of one episode.
+
+    `clock` gives seconds (`time.time`, or a fake one where a trace must come out equal).
+    """
+
+    def __init__(self, *, clock: Callable[[], float], file: TraceFile | None = None, on_event: OnEvent | None = None) -> None:
+        self.trace = Trace()
+        self._clock = clock
+        self._file = file
+        self._on_event = on_event
+        self._started = clock()
+
+    def elapsed(self) -> float:
+        """Seconds since the episode began."""
+        return self._clock() - self._started
+
+    def start(self, **values: Any) -> None:
+        """The first event."""
+        self.record("start", time=self._started, **values)
+
+    def record(self, kind: str, **values: Any) -> None:
+        """Record an event: it is in the trace and in the file when this returns."""
+        event = {"event": kind, "t": round(self.elapsed(), 6)} | values
+        self.trace.events.append(event)
+        if self._file is not None:
+            self._file.write(event)
+        if self._on_event is not None:
+            self._on_event(event)
+
+    def stream(self, kind: str, **values: Any) -> None:
+        """Tell the listener something that the trace doesn't keep."""
+        if self._on_event is not None:
+            self._on_event({"event": kind} | values)
+
+    def end(self, ending: Ending, *, answer: str | None = None, error: str | None = None) -> None:
+        """The last event; an episode that has ended can't end again."""
+        if self.trace.ending is not None:
+            return
+        trace = self.trace
+        values = {"ending": ending, "answer": answer, "error": error}
+        self.record(
+            "end", **{name: value for name, value in values.items() if value is not None},
+            n_tokens=trace.n_tokens, n_evaluated=trace.evaluated, n_sampled=trace.sampled, n_forced=trace.forced,
+            n_decode_calls=trace.decode_calls,
+        )
+        if self._file is not None:
+            self._file.close()
