@@ -12,7 +12,7 @@ import gguf
 import numpy as np
 import pytest
 
-from local_react.llama import log  # noqa: F401  (before llama_cpp is used: it silences llama.cpp)
+from local_react.llama import log
 from tests.random_models import make_model
 
 llama_cpp = pytest.importorskip("llama_cpp")

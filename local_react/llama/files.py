@@ -1,29 +1,30 @@
-"""Model files: judged before llama.cpp sees them, found by name, hashed once.
+"""Model files: judged before llama.cpp sees them, and found by name.
 
 llama.cpp answers nine kinds of bad file with one sentence, and the reason is lost in its log. `judge_model_file` reads
-the header only, and names the reason and what to do; `explain_load_failure` does the same with the log of a load that
-failed.
-Invariant: a file that can't be used raises ModelFileError and nothing else. Refuses to load, download or repair.
+the header only, and names the reason and what to do. Invariant: a file that can't be used raises ModelFileError and
+nothing else. Refuses to load, download or repair.
 """
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
-import json
 import mmap
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from local_react.errors import ModelFileError
 from local_react.llama.embedded import EMBEDDED, assemble_model, locate_model
+from local_react.llama.hashes import hash_model_file
 from local_react.llama.header import DAMAGED, UPDATE, Header, read_header
-from local_react.llama.symptoms import AGAIN, CONVERT, FOREIGN, LOG_LINES
+from local_react.llama.symptoms import AGAIN, explain_foreign_file, explain_load_failure
+
+__all__ = [
+    "ModelHeader", "explain_load_failure", "find_model", "hash_model_file", "installed_models", "judge_model_file",
+]
 
 LLAMA_LIBRARY_PATTERNS = ("libllama.so", "libllama.dylib", "llama.dll", "libllama.dll")
 SHARD_NAME = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf")
@@ -67,15 +68,6 @@ def judge_model_file(path: Path) -> ModelHeader:
     )
 
 
-def explain_load_failure(path: Path, log: str) -> ModelFileError:
-    """The exception for a load of `path` that failed, made from llama.cpp's captured `log`; the caller raises it."""
-    for pattern, reason, remedy in LOG_LINES:
-        if found := re.search(pattern, log):
-            return ModelFileError(path, reason.format(*(group[:300] for group in found.groups())), remedy)
-    last = (log.strip().splitlines() or ["which gave no reason"])[-1].strip()
-    return ModelFileError(path, f"was refused by llama.cpp ({last[:300]})", f"{DAMAGED} If it is new: {UPDATE}")
-
-
 def find_model(path_or_name: str | Path) -> Path:
     """The path of a model file: a file that exists wins, else the name of an installed model (`EMBEDDED`).
 
@@ -102,33 +94,6 @@ def installed_models() -> dict[str, Path]:
     return {name: path for name, path in found.items() if path is not None}
 
 
-def hash_model_file(path: Path, *, cache_dir: Path | None = None) -> str:
-    """The SHA-256 of the whole file, in hex; remembered in `cache_dir` by path, size and time of change.
-
-    A memory that is damaged or can't be written costs only time. Raises ModelFileError if the model can't be read.
-    """
-    if cache_dir is None:
-        cache_dir = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "local_react"
-    memory = cache_dir / "model_hashes.json"
-    try:
-        resolved = Path(path).resolve()
-        status = resolved.stat()
-        hashes = _remembered_hashes(memory)
-        mark = [status.st_size, status.st_mtime_ns]
-        if (known := hashes.get(str(resolved))) and known[:2] == mark:
-            return known[2]
-        with resolved.open("rb") as file:
-            digest = hashlib.sha256()
-            while block := file.read(1 << 20):
-                digest.update(block)
-            after = os.fstat(file.fileno())
-    except (OSError, ValueError, RuntimeError) as error:
-        raise ModelFileError(path, f"can't be read ({error})", "Check the path and its permissions.") from error
-    if [after.st_size, after.st_mtime_ns] == mark:
-        _remember_hashes(memory, hashes | {str(resolved): [*mark, digest.hexdigest()]})
-    return digest.hexdigest()
-
-
 def _read_file(path: Path) -> tuple[Header, int]:
     """The header and the size of a whole GGUF file."""
     try:
@@ -137,7 +102,7 @@ def _read_file(path: Path) -> tuple[Header, int]:
         with path.open("rb", buffering=0) as file:
             beginning = file.read(64)
             if not beginning.startswith(b"GGUF"):
-                raise _foreign(path, beginning)
+                raise explain_foreign_file(path, beginning)
             header = read_header(file, status.st_size, path)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise ModelFileError(path, "does not exist", "Check the path.") from error
@@ -160,15 +125,6 @@ def _check_kind(path: Path, status: os.stat_result) -> None:
         raise ModelFileError(path, "is a pipe or a device, not a file", "Give the path of a .gguf file on a disk.")
     if not status.st_size:
         raise ModelFileError(path, "is empty", AGAIN)
-
-
-def _foreign(path: Path, beginning: bytes) -> ModelFileError:
-    for pattern, reason, remedy in FOREIGN:
-        if pattern.match(beginning):
-            return ModelFileError(path, reason, remedy)
-    if b"GGUF".startswith(beginning):
-        return ModelFileError(path, f"is cut short ({len(beginning)} bytes)", AGAIN)
-    return ModelFileError(path, f"is no GGUF file (it begins with {beginning[:8]!r})", CONVERT)
 
 
 def _check_parts(path: Path, header: Header) -> None:
@@ -232,39 +188,6 @@ def _is_known(architecture: str) -> bool:
             except (OSError, ValueError):
                 continue
     return True
-
-
-def _remembered_hashes(memory: Path) -> dict[str, list]:
-    try:
-        entries = json.loads(memory.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    if not isinstance(entries, dict):
-        return {}
-    return {path: entry for path, entry in entries.items() if _is_hash_entry(entry)}
-
-
-def _is_hash_entry(entry: object) -> bool:
-    match entry:
-        case [int(), int(), str(digest)]:
-            return re.fullmatch(r"[0-9a-f]{64}", digest) is not None
-    return False
-
-
-def _remember_hashes(memory: Path, hashes: Mapping[str, list]) -> None:
-    kept = dict(list(hashes.items())[-100:])
-    try:
-        memory.parent.mkdir(parents=True, exist_ok=True)
-        handle, scratch = tempfile.mkstemp(dir=memory.parent, prefix=memory.name)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(kept, file)
-            os.replace(scratch, memory)
-        except BaseException:
-            os.unlink(scratch)
-            raise
-    except OSError:
-        pass  # only the time for the next hash is lost
 
 
 def _amount(n_bytes: int) -> str:

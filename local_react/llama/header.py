@@ -198,7 +198,7 @@ class _Reader:
         while count:
             at, window, n_done = self._see(8), self._window, 0
             try:
-                for n_done in range(count):
+                for n_done in range(count):  # noqa: B007 (read behind the loop)
                     at += 8 + length_at(window, at)[0]
                 n_done = count
             except (struct.error, OverflowError):  # the next length lies behind the window, or far beyond any file

@@ -1,12 +1,15 @@
 """How unusable model files show themselves: by their first bytes, and in llama.cpp's log.
 
-Each symptom is (pattern, reason, remedy), worded for ModelFileError. Data only; `files.py` does the looking.
+Each symptom is (pattern, reason, remedy), worded for ModelFileError. Invariant: whatever the bytes or the log, an
+explanation comes out, on one line. Refuses to look at files itself.
 """
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+from local_react.errors import ModelFileError
 from local_react.llama.header import DAMAGED, UPDATE
 
 CONVERT = "llama.cpp reads GGUF files only: get the model's GGUF conversion."
@@ -54,3 +57,22 @@ LOG_LINES = (
     (r"error loading model: ([^\n]+)", "was refused by llama.cpp ({0})", f"{DAMAGED} If it is new: {UPDATE}"),
 )
 """What llama.cpp 0.3.36's log says about a load that failed; the first that matches counts."""
+
+
+def explain_foreign_file(path: Path, beginning: bytes) -> ModelFileError:
+    """The exception for a file whose first 64 bytes are `beginning` and no GGUF header; the caller raises it."""
+    for pattern, reason, remedy in FOREIGN:
+        if pattern.match(beginning):
+            return ModelFileError(path, reason, remedy)
+    if b"GGUF".startswith(beginning):
+        return ModelFileError(path, f"is cut short ({len(beginning)} bytes)", AGAIN)
+    return ModelFileError(path, f"is no GGUF file (it begins with {beginning[:8]!r})", CONVERT)
+
+
+def explain_load_failure(path: Path, log: str) -> ModelFileError:
+    """The exception for a load of `path` that failed, made from llama.cpp's captured `log`; the caller raises it."""
+    for pattern, reason, remedy in LOG_LINES:
+        if found := re.search(pattern, log):
+            return ModelFileError(path, reason.format(*(group[:300] for group in found.groups())), remedy)
+    last = (log.strip().splitlines() or ["which gave no reason"])[-1].strip()
+    return ModelFileError(path, f"was refused by llama.cpp ({last[:300]})", f"{DAMAGED} If it is new: {UPDATE}")

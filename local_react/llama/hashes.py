@@ -1,0 +1,77 @@
+"""The SHA-256 of model files, which have gigabytes: computed once, remembered in the user's cache.
+
+Invariant: the memory saves time and changes nothing; damaged, lost or forbidden, it is as if it were empty. Refuses to
+trust an entry whose size or time of change is not the file's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from local_react.errors import ModelFileError
+
+
+def hash_model_file(path: Path, *, cache_dir: Path | None = None) -> str:
+    """The SHA-256 of the whole file, in hex; remembered in `cache_dir` by path, size and time of change.
+
+    A memory that is damaged or can't be written costs only time. Raises ModelFileError if the model can't be read.
+    """
+    if cache_dir is None:
+        cache_dir = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "local_react"
+    memory = cache_dir / "model_hashes.json"
+    try:
+        resolved = Path(path).resolve()
+        status = resolved.stat()
+        hashes = _remembered_hashes(memory)
+        mark = [status.st_size, status.st_mtime_ns]
+        if (known := hashes.get(str(resolved))) and known[:2] == mark:
+            return known[2]
+        with resolved.open("rb") as file:
+            digest = hashlib.sha256()
+            while block := file.read(1 << 20):
+                digest.update(block)
+            after = os.fstat(file.fileno())
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ModelFileError(path, f"can't be read ({error})", "Check the path and its permissions.") from error
+    if [after.st_size, after.st_mtime_ns] == mark:
+        _remember_hashes(memory, hashes | {str(resolved): [*mark, digest.hexdigest()]})
+    return digest.hexdigest()
+
+
+def _remembered_hashes(memory: Path) -> dict[str, list]:
+    try:
+        entries = json.loads(memory.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(entries, dict):
+        return {}
+    return {path: entry for path, entry in entries.items() if _is_hash_entry(entry)}
+
+
+def _is_hash_entry(entry: object) -> bool:
+    match entry:
+        case [int(), int(), str(digest)]:
+            return re.fullmatch(r"[0-9a-f]{64}", digest) is not None
+    return False
+
+
+def _remember_hashes(memory: Path, hashes: Mapping[str, list]) -> None:
+    kept = dict(list(hashes.items())[-100:])
+    try:
+        memory.parent.mkdir(parents=True, exist_ok=True)
+        handle, scratch = tempfile.mkstemp(dir=memory.parent, prefix=memory.name)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(kept, file)
+            os.replace(scratch, memory)
+        except BaseException:
+            os.unlink(scratch)
+            raise
+    except OSError:
+        pass  # only the time for the next hash is lost
