@@ -7,6 +7,7 @@ normalised here, and no text becomes a control token unless the caller says `spe
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Iterable
 from functools import cached_property
 
@@ -15,6 +16,7 @@ import llama_cpp
 from local_react.llama import log as _log  # noqa: F401  (our log callback must be in place before any call)
 
 _PIECE_SIZE = 256
+_BLANK_SIGN = "▁".encode()
 
 
 class Vocabulary:
@@ -35,8 +37,30 @@ class Vocabulary:
         Lone surrogates, which UTF-8 can't express, become "?".
         """
         data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
-        if not data:
-            return []
+        ids: list[int] = []
+        for part, is_text in self._parts(data):
+            ids += self._tokenize_text(part, special) if is_text else [self._byte_tokens[byte] for byte in part]
+        return ids
+
+    def _parts(self, data: bytes) -> Iterable[tuple[bytes, bool]]:
+        """The bytes, cut into what llama.cpp tokenizes without loss and what it would replace (is_text false).
+
+        It turns bytes that are no UTF-8 into U+FFFD, and, on SentencePiece vocabularies, the sign that stands for a blank
+        into a blank. Both have to be spelled in byte tokens.
+        """
+        has_sign = _BLANK_SIGN in data and self._is_sentencepiece
+        if not data or not (has_sign or _is_broken(data)) or any(byte not in self._byte_tokens for byte in set(data)):
+            return [(data, True)] if data else []
+        parts = re.split(b"(" + _BLANK_SIGN + b")", data) if has_sign else [data]
+        runs: list[tuple[bytes, bool]] = []
+        for part in parts:
+            if has_sign and part == _BLANK_SIGN:
+                runs.append((part, False))
+            else:
+                runs += _split_broken(part)
+        return runs
+
+    def _tokenize_text(self, data: bytes, special: bool) -> list[int]:
         if not self._prefixes_blank:
             return self._tokenize(data, special)
         # SentencePiece models put a blank before what they tokenize. A line break in front takes that blank,
@@ -64,6 +88,20 @@ class Vocabulary:
     @cached_property
     def _prefixes_blank(self) -> bool:
         return b"".join(map(self.piece, self._tokenize(b"x", False))) == b" x"
+
+    @cached_property
+    def _is_sentencepiece(self) -> bool:
+        return llama_cpp.llama_vocab_type(self.pointer) == llama_cpp.LLAMA_VOCAB_TYPE_SPM
+
+    @cached_property
+    def _byte_tokens(self) -> dict[int, int]:
+        """The token of each byte that has one of its own."""
+        pieces = ((self.piece(token), token) for token in range(self.n_tokens) if not self.is_control(token))
+        tokens: dict[int, int] = {}
+        for piece, token in pieces:
+            if len(piece) == 1:
+                tokens.setdefault(piece[0], token)
+        return tokens
 
     def piece(self, token: int) -> bytes:
         """The bytes that a token stands for; control tokens give their name, e.g. b"<|im_end|>"."""
@@ -100,3 +138,26 @@ class Vocabulary:
     def end_tokens(self) -> frozenset[int]:
         """Every end-of-generation token."""
         return frozenset(token for token in range(self.n_tokens) if self.is_end(token))
+
+
+def _is_broken(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+def _split_broken(data: bytes) -> Iterable[tuple[bytes, bool]]:
+    """Runs of whole characters (true) and of bytes that are part of none (false)."""
+    while data:
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            if error.start:
+                yield data[: error.start], True
+            yield data[error.start : error.end], False
+            data = data[error.end :]
+        else:
+            yield data, True
+            return

