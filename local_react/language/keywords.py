@@ -47,6 +47,10 @@ class Place:
         where = ", ".join(f"{what} {name!r}" for what, name in (("tool", self.tool), ("parameter", self.path)) if name)
         return ToolError(f"{where[:1].upper()}{where[1:] or 'Schema'}: {reason}. {remedy}")
 
+    def no_schema(self, value: object) -> ToolError:
+        """The refusal of what stands where a schema should."""
+        return self.refusal(f"{value!r} is no schema that admits a value", "Give one such as {'type': 'string'}.")
+
 
 def flatten(schema: Mapping[str, Any], place: Place) -> tuple[Mapping[str, Any], Place]:
     """`schema` with its reference or its single `allOf` folded in, and the place behind the reference."""
@@ -85,7 +89,7 @@ def merge(schema: Any, rest: Mapping[str, Any], place: Place) -> Mapping[str, An
     if schema is True:
         return rest
     if not isinstance(schema, Mapping):
-        raise place.refusal(f"{schema!r} is no schema that admits a value", "Give an object such as {'type': 'string'}.")
+        raise place.no_schema(schema)
     merged = dict(schema)
     for key, value in rest.items():
         if key == "required" and isinstance(value, list) and isinstance(merged.get(key), list):
@@ -103,6 +107,14 @@ def take_list(schema: Mapping[str, Any], keyword: str, place: Place) -> list[Any
     if not isinstance(value, (list, tuple)) or not value:
         raise place.refusal(f"{keyword} is {value!r}, which is no list with something in it", "Give a list.")
     return list(value)
+
+
+def take_schemas(schema: Mapping[str, Any], keyword: str, place: Place) -> Mapping[str, Any]:
+    """The schemas by name behind a keyword, none where it is absent."""
+    value = schema.get(keyword, {})
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        raise place.refusal(f"{keyword} is {value!r}, which is no object", "Give a schema for each name.")
+    return value
 
 
 def take_size(schema: Mapping[str, Any], keyword: str, place: Place) -> int | None:

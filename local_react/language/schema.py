@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Any
 
 from local_react.language.keywords import (
-    REFERENCE_DEPTH, Place, check_range, flatten, merge, take_limit, take_list, take_size,
+    REFERENCE_DEPTH, Place, check_range, flatten, merge, take_limit, take_list, take_schemas, take_size,
 )
 from local_react.language.signature import Parameter
 from local_react.language.types import (
@@ -70,7 +70,7 @@ def read_parameters(schema: Mapping[str, Any], *, tool: str) -> tuple[Parameter,
     """The parameters that an object schema describes, in its order. Raises ToolError for what can't be expressed."""
     place = Place(tool, "", schema)
     if not isinstance(schema, Mapping):
-        raise place.refusal("the parameters are no JSON Schema object", "Give a mapping with type, properties, required.")
+        raise place.refusal("the parameters are no JSON Schema object", "Give one with type, properties, required.")
     flat, place = flatten(schema, place)
     if _kinds(flat, place) not in (("object",), ("any",)) or "anyOf" in flat or "oneOf" in flat:
         raise place.refusal("the parameters are not one object", 'Give {"type": "object", "properties": {...}}.')
@@ -88,15 +88,15 @@ def _read(schema: Any, place: Place) -> Type:
     if schema is True:
         return Anything()
     if not isinstance(schema, Mapping):
-        raise place.refusal(f"{schema!r} is no schema that admits a value", "Give an object such as {'type': 'string'}.")
+        raise place.no_schema(schema)
     if next(place.count) >= MAX_TYPES:
-        raise place.refusal(f"it is made of more than {MAX_TYPES:,} types", "Take simpler parameters, or one of type Any.")
+        raise place.refusal(f"it is made of more than {MAX_TYPES:,} types", "Take simpler parameters, or the type Any.")
     schema, place = flatten(schema, place)
     if place.references and place.references.count(place.references[-1]) > REFERENCE_DEPTH:
         return Anything()
     for keyword in REFUSED:
         if keyword in schema:
-            raise place.refusal(f"the keyword {keyword} can't be kept by a model", "Leave it out and check it in the tool.")
+            raise place.refusal(f"the keyword {keyword} can't be kept by a model", "Check it in the tool instead.")
     if "const" in schema or "enum" in schema:
         return _read_choice(schema, place)
     for keyword in ("anyOf", "oneOf"):
@@ -169,7 +169,9 @@ def _read_text(schema: Mapping[str, Any], place: Place) -> Type:
 
 def _read_array(schema: Mapping[str, Any], place: Place) -> Array:
     items = schema.get("items", True)
-    firsts = items if isinstance(items, list) else schema.get("prefixItems", [])
+    firsts = items if isinstance(items, list) else []
+    if "prefixItems" in schema:
+        firsts = take_list(schema, "prefixItems", place)
     types = [_read(part, place.items()) for part in firsts]
     is_open = not firsts or isinstance(items, Mapping)
     if is_open and items is not False:
@@ -184,9 +186,10 @@ def _read_array(schema: Mapping[str, Any], place: Place) -> Array:
 def _read_object(schema: Mapping[str, Any], place: Place) -> Object:
     properties, required = _properties(schema, place)
     fields = tuple(
-        Field(name, _read(part, place.at(name)), name in required, _description(part)) for name, part in properties.items()
+        Field(name, _read(part, place.at(name)), name in required, _description(part))
+        for name, part in properties.items()
     )
-    patterns = schema.get("patternProperties", {})
+    patterns = take_schemas(schema, "patternProperties", place)
     extra = schema.get("additionalProperties", not properties and not patterns)
     extras = [_read(part, place.at("*")) for part in (*patterns.values(), extra) if part is not False]
     return Object(fields, _one_of(extras) if extras else None)
@@ -194,12 +197,10 @@ def _read_object(schema: Mapping[str, Any], place: Place) -> Object:
 
 def _properties(schema: Mapping[str, Any], place: Place) -> tuple[Mapping[str, Any], list[str]]:
     """The properties of an object schema and the names of those that must be given."""
-    properties = schema.get("properties", {})
-    if not isinstance(properties, Mapping) or not all(isinstance(name, str) for name in properties):
-        raise place.refusal("properties is not an object", "Give a schema for each name.")
+    properties = take_schemas(schema, "properties", place)
     required = take_list(schema, "required", place) if schema.get("required") else []
     for name in required:
-        if name not in properties:
+        if not isinstance(name, str) or name not in properties:
             raise place.refusal(f"{name!r} is required, and not among the properties", "Describe it there.")
     return properties, required
 
@@ -208,7 +209,8 @@ def _read_choice(schema: Mapping[str, Any], place: Place) -> Type:
     values = [schema["const"]] if "const" in schema else take_list(schema, "enum", place)
     for value in values:
         if not isinstance(value, (str, int, float, type(None))) or not _is_finite(value):
-            raise place.refusal(f"{value!r} can't be one of a list of choices", "Take text, finite numbers, booleans, null.")
+            remedy = "Take text, finite numbers, true, false and null."
+            raise place.refusal(f"{value!r} can't be one of a list of choices", remedy)
     kinds = _kinds(schema, place) if "type" in schema else ("any",)
     if kinds == ("array",):
         # The dialect writes the choices of the items beside the array.

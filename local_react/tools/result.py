@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, ValuesView
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import PurePath
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -29,7 +30,7 @@ ITEM_LIMIT = 1000
 DEPTH_LIMIT = 100
 """How deep lists and objects are followed; JSON writers give up a little below Python's recursion limit."""
 
-_TEXTS = (str, bytes, bytearray, memoryview, float)
+_TEXTS = (str, bytes, bytearray, memoryview, PurePath, float)
 """What is written without quotes where it stands alone; a float comes to text only if it is not finite."""
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -37,7 +38,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of one call: the text for the model; for the trace, whether and where it failed and how long it took."""
+    """What came of one call: the text for the model; for the trace, whether and where it failed, and its time."""
 
     text: str
     is_error: bool = False
@@ -93,10 +94,9 @@ def _complaint(detail: Mapping[str, Any], name: str) -> str:
 
 
 def _listed(values: Iterable[Any]) -> list[Any]:
-    iterator = iter(values)
-    items = list(itertools.islice(iterator, ITEM_LIMIT))
-    if len(items) == ITEM_LIMIT:
-        items.append(f"(only the first {ITEM_LIMIT:,} are listed)")
+    items = list(itertools.islice(values, ITEM_LIMIT + 1))
+    if len(items) > ITEM_LIMIT:
+        items[ITEM_LIMIT:] = [f"(only the first {ITEM_LIMIT:,} are listed)"]
     return items
 
 
@@ -135,6 +135,8 @@ def _plain_value(value: Any, depth: int, outer: frozenset[int]) -> Any:
             return float(value) if math.isfinite(value) else json.dumps(float(value))
         case bytes() | bytearray() | memoryview():
             return _plain_bytes(bytes(value))
+        case PurePath():
+            return _encodable(str(value))
         case BaseModel():
             return _plain(_fields_of_model(value), depth, outer)
         case Mapping():

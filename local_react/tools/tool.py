@@ -156,7 +156,7 @@ def tool(
 
 
 def check_name(name: str) -> None:
-    """Raise ToolError unless `name` is made of letters (of any script), digits, `_`, `-` and `.`, and is not reserved."""
+    """Raise ToolError unless `name` has only letters (of any script), digits, `_`, `-` and `.`, and is not reserved."""
     if not isinstance(name, str) or not name:
         raise ToolError(f"{name!r} is no tool name. Give a text that is not empty.")
     wrong = [character for character in name if not _is_name_character(character)]
