@@ -32,7 +32,7 @@ class Recorder:
         """The first event."""
         self.record("start", time=self._started, **values)
 
-    def record(self, kind: str, **values: Any) -> None:
+    def record(self, kind: str, /, **values: Any) -> None:
         """Record an event: it is in the trace and in the file when this returns."""
         event = {"event": kind, "t": round(self.elapsed(), 6)} | values
         self.trace.events.append(event)
@@ -41,7 +41,7 @@ class Recorder:
         if self._on_event is not None:
             self._on_event(event)
 
-    def stream(self, kind: str, **values: Any) -> None:
+    def stream(self, kind: str, /, **values: Any) -> None:
         """Tell the listener something that the trace doesn't keep."""
         if self._on_event is not None:
             self._on_event({"event": kind} | values)

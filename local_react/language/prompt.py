@@ -18,7 +18,7 @@ from local_react.language.observation import indent
 from local_react.language.protocol import Protocol
 from local_react.language.signature import Parameter, Signature, Signatures
 from local_react.language.step import Answer, Call, Malformed, Observation, Step
-from local_react.language.types import Choice, Text, describe
+from local_react.language.types import Choice, Null, OneOf, Text, describe
 
 INSTRUCTIONS = (
     "Answer the question. Think about what to do, call one tool at a time, and read its result before you go on. "
@@ -104,9 +104,9 @@ def usage(signature: Signature, protocol: Protocol) -> str:
         case "positional":
             inside = ", ".join(parameter.name for parameter in parameters)
         case "keyword":
-            inside = ", ".join(f"{parameter.name}={describe(parameter.type)}" for parameter in parameters)
+            inside = ", ".join(f"{parameter.name}={_describe_type(parameter)}" for parameter in parameters)
         case "json":
-            inside = "{" + ", ".join(f'"{parameter.name}": {describe(parameter.type)}' for parameter in parameters) + "}"
+            inside = "{" + ", ".join(f'"{parameter.name}": {_describe_type(parameter)}' for parameter in parameters) + "}"
     return f"{signature.name}[{inside}]"
 
 
@@ -119,14 +119,20 @@ def _describe_tool(signature: Signature, protocol: Protocol) -> str:
 
 
 def _describe_parameter(parameter: Parameter) -> str:
-    notes = [indent(parameter.description)] if parameter.description else []
+    notes = [indent(parameter.description).rstrip(".")] if parameter.description else []
+    if isinstance(parameter.type, Choice) or (isinstance(parameter.type, Text) and parameter.type.pattern is not None):
+        notes.append(describe(parameter.type))
     if not parameter.required:
         notes.append("may be left out")
-    if isinstance(parameter.type, Choice):
-        notes.append(describe(parameter.type))
-    elif isinstance(parameter.type, Text) and parameter.type.pattern is not None:
-        notes.append(describe(parameter.type))
-    return f"  {parameter.name}: {'; '.join(notes)}" if notes else ""
+    return f"  {parameter.name}: {', '.join(notes)}" if notes else ""
+
+
+def _describe_type(parameter: Parameter) -> str:
+    """The parameter's type; that an optional one may be null as well needs no saying, since it may be left out."""
+    match parameter.type:
+        case OneOf(options) if not parameter.required:
+            return " or ".join(describe(option) for option in options if not isinstance(option, Null))
+    return describe(parameter.type)
 
 
 def check_exemplar(exemplar: Exemplar, protocol: Protocol, tools: Signatures) -> None:

@@ -39,7 +39,10 @@ class Vocabulary:
         data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
         ids: list[int] = []
         for part, is_text in self._parts(data):
-            ids += self._tokenize_text(part, special) if is_text else [self._byte_tokens[byte] for byte in part]
+            if is_text or not self._byte_tokens.keys() >= set(part):
+                ids += self._tokenize_text(part, special)
+            else:
+                ids += [self._byte_tokens[byte] for byte in part]
         return ids
 
     def _parts(self, data: bytes) -> Iterable[tuple[bytes, bool]]:
@@ -49,7 +52,7 @@ class Vocabulary:
         into a blank. Both have to be spelled in byte tokens.
         """
         has_sign = _BLANK_SIGN in data and self._is_sentencepiece
-        if not data or not (has_sign or _is_broken(data)) or any(byte not in self._byte_tokens for byte in set(data)):
+        if not has_sign and not _is_broken(data):
             return [(data, True)] if data else []
         parts = re.split(b"(" + _BLANK_SIGN + b")", data) if has_sign else [data]
         runs: list[tuple[bytes, bool]] = []
