@@ -25,10 +25,12 @@ def read_docstring(text: str | None) -> Documentation:
     """What the docstring `text` says, empty where there is none."""
     if not text or not text.strip():
         return Documentation()
+    clean = inspect.cleandoc(text)
     try:
-        parsed = docstring_parser.parse(text)
+        # The parser cleans once more, and would pull a section on the first line flat without the line break.
+        parsed = docstring_parser.parse("\n" + clean)
     except docstring_parser.ParseError:
-        return Documentation(_one_line(inspect.cleandoc(text).split("\n\n")[0]))
+        return Documentation(_one_line(clean.split("\n\n")[0]))
     summary = parsed.short_description or ""
     if parsed.long_description and not parsed.blank_after_short_description:
         summary += " " + parsed.long_description.split("\n\n")[0]

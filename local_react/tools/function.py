@@ -226,7 +226,8 @@ def _adapter(hint: Any, code: Any, name: str, parameter: str) -> TypeAdapter[Any
         adapter.rebuild(_types_namespace={**getattr(code, "__globals__", {}), **_enclosing_names(code)})
         adapter.json_schema()
     except Exception as error:
-        cause = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        # pydantic's first sentence says what is wrong; the next ones give advice for models.
+        cause = (str(error).splitlines() or [type(error).__name__])[0].split(". ")[0].rstrip(".")
         reason = f"its hint {_text(hint)} has no JSON form ({cause})"
         raise _refusal(name, parameter, reason, f"Take {SUPPORTED}.") from error
     return adapter

@@ -248,8 +248,8 @@ JSON_VALUES = st.recursive(
 )
 KEYWORDS = st.sampled_from([
     "type", "enum", "const", "anyOf", "oneOf", "allOf", "items", "prefixItems", "properties", "required", "minimum",
-    "exclusiveMaximum", "minLength", "maxItems", "pattern", "format", "additionalProperties", "patternProperties", "$ref",
-    "default", "description",
+    "exclusiveMaximum", "minLength", "maxItems", "pattern", "format", "additionalProperties", "patternProperties",
+    "$ref", "default", "description",
 ])
 SCHEMAS = st.recursive(
     st.dictionaries(KEYWORDS, JSON_VALUES | st.sampled_from(["string", "integer", "array", "object", "#"]), max_size=4),
