@@ -29,7 +29,6 @@ from local_react.tools.demo_file import connect, demo_file
 NEEDS_APPROVAL = frozenset({"refund"})
 """The names of the demo tools that change something: register these with `needs_approval=True`."""
 
-_MOST_WORDS = 32  # of a search; SQLite limits the depth of an FTS5 expression
 _MOST_ARTICLES = 3
 # These match every article and say nothing.
 _COMMON_WORDS = frozenset({
@@ -167,7 +166,7 @@ class SupportDesk:
         """
         # Quoted, a word is a word: none can be an FTS5 operator, column or syntax error. Any of them may match.
         words = [word for word in re.findall(r"[^\W_]+", query.lower()) if word not in _COMMON_WORDS]
-        expression = " OR ".join(f'"{word}"' for word in words[:_MOST_WORDS])
+        expression = " OR ".join(f'"{word}"' for word in words)
         with closing(connect(self._path)) as connection:
             found = connection.execute(
                 "SELECT title || ': ' || text AS article FROM articles WHERE articles MATCH ?"

@@ -50,7 +50,8 @@ def test_there_are_a_few_hundred_rows(database):
 
 def test_every_reference_leads_somewhere(database):
     assert rows(database, "PRAGMA foreign_key_check") == []
-    assert rows(database, "SELECT invoice_id FROM invoices WHERE charge_id NOT IN (SELECT charge_id FROM charges)") == []
+    unknown = "SELECT invoice_id FROM invoices WHERE charge_id NOT IN (SELECT charge_id FROM charges)"
+    assert rows(database, unknown) == []
 
 
 @pytest.mark.parametrize("seed", [SEED, 1, 2, 3])
@@ -70,7 +71,8 @@ def test_amounts_of_charges_and_invoices_agree(database):
 
 def test_a_parcel_exists_just_for_the_orders_that_left_the_house(database):
     states = rows(database, "SELECT o.status, p.status FROM orders o LEFT JOIN parcels p USING (order_id)")
-    assert set(states) == {("delivered", "delivered"), ("shipped", "in transit"), ("processing", None), ("cancelled", None)}
+    sent = {("delivered", "delivered"), ("shipped", "in transit")}
+    assert set(states) == sent | {("processing", None), ("cancelled", None)}
 
 
 def test_an_invoice_is_paid_just_if_billing_knows_its_charge(database):

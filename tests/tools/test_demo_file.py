@@ -36,6 +36,13 @@ def with_a_broken_page(path):
     path.write_bytes(content)
 
 
+def with_a_wrong_count(path):
+    """Readable by chance, and reported by SQLite's own check as a wrong number of cells in a page."""
+    content = bytearray(path.read_bytes())
+    content[4096 + 3 : 4096 + 5] = b"\x00\x01"
+    path.write_bytes(content)
+
+
 def of_another_version(path):
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA user_version = {DATA_VERSION + 1}")
@@ -70,7 +77,7 @@ def test_a_path_with_signs_that_mean_something_in_a_uri_works(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
-@pytest.mark.parametrize("damage", [truncated, emptied, with_a_broken_page, of_another_version])
+@pytest.mark.parametrize("damage", [truncated, emptied, with_a_broken_page, with_a_wrong_count, of_another_version])
 def test_a_damaged_or_older_file_of_ours_is_built_anew(tmp_path, damage):
     path = demo_file(tmp_path / "desk.sqlite3")
     whole = path.read_bytes()
