@@ -218,7 +218,9 @@ class _Walk:
             return None
         if label.kind == "input" and match["name"]:
             return None
-        repairs = [] if "\n" not in self.text[label.end : match.start("name")] else ["call_on_next_line"]
+        gap = self.text[label.end : match.start("fence" if match["fence"] else "mark")]
+        repairs = ["call_on_next_line"] if "\n" in gap else []
+        repairs += ["label_blank"] if gap.strip(" \t\n") else []
         repairs += ["fence"] if match["fence"] else []
         repairs += ["call_mark"] if match["mark"] or match["shut"] else []
         repairs += ["name_blank"] if match["blank"] and match["name"] else []

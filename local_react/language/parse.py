@@ -10,12 +10,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, replace
-from itertools import islice
 
 from local_react.errors import SettingsError
 from local_react.language import arguments
 from local_react.language.call import Scope, is_null, read_action, with_repairs
-from local_react.language.labels import Label, Layout, find_labels, match_label
+from local_react.language.labels import BLANKS, Label, Layout, find_labels, match_label
 from local_react.language.literals import parse_quoted
 from local_react.language.protocol import THINK_TAGS, Protocol
 from local_react.language.signature import Signatures
@@ -114,17 +113,17 @@ def _stray_end(text: str, protocol: Protocol) -> int | None:
 def _prime(text: str, primed: str | None, protocol: Protocol) -> tuple[str, bool, bool]:
     """The text with the label that the prompt ended with, whether that was put there, and whether another stands
     where it should be, on the same line."""
+    stripped = text.lstrip()
     if primed is None:
-        return text, False, False
+        return stripped, False, False
     label = match_label(primed.strip(), 0, protocol)
     if label is None or label.end != len(primed.strip()):
         raise SettingsError(f"primed={primed!r} is no label of the protocol. Give the label that the prompt ends with.")
-    stripped = text.lstrip()
     own = match_label(stripped, 0, protocol)
     if own is None:
         return primed.strip() + text, True, False
     is_behind = "\n" in text[: len(text) - len(stripped)]
-    return text, False, own.kind not in (label.kind, "observation", "notice") and not is_behind
+    return stripped, False, own.kind not in (label.kind, "observation", "notice") and not is_behind
 
 
 def _first_visible(text: str, start: int) -> int:
@@ -192,7 +191,7 @@ class _Step:
         words = self.scope.protocol.words
         # Only what never opens a line of an answer may be taken for the beginning of a label.
         end = self.tail(label.end, end, [words["observation"], words["notice"], words["question"]], _TAIL_LENGTH)
-        text = _without_mark(self.text[label.end : end].strip(), label)
+        text = _without_mark(self.text[label.end : end].strip().strip(BLANKS), label)
         if label.is_fenced:
             text = _FENCE_BEHIND.sub("", text).strip()
         quoted = parse_quoted(text) if text[:1] == '"' else None
@@ -274,9 +273,8 @@ class _Step:
 
     def without_thinking(self, start: int, end: int) -> str:
         pieces, blocks = [], self.layout.thinking
-        for begin, stop in islice(blocks, bisect_left(blocks, (start,)), None):
-            if begin >= end:
-                break
+        for index in range(bisect_left(blocks, (start,)), bisect_left(blocks, (end,))):
+            begin, stop = blocks[index]
             pieces.append(self.text[start:begin])
             start = stop
         return "".join([*pieces, self.text[start:end]])
