@@ -1,7 +1,7 @@
 """The calculator tool: arithmetic by a walk over the syntax tree, never by evaluating text.
 
 Invariant: every value on the way is an exact fraction below `LARGEST`, so 0.1 + 0.2 is 0.3 and no input can make the
-program compute for long. Only roots, fractional powers and very long fractions are rounded, to a float. It refuses
+program compute for long. Only roots, fractional powers and powers of many digits are rounded, to a float. It refuses
 names, attributes, texts, comparisons and everything else that is not arithmetic on decimal numbers.
 
 Spellings that small models use are read as they are meant: `×`, `·`, `÷` and the typographic minus are operators, `^`
@@ -27,7 +27,6 @@ DEEPEST = 100
 LARGEST = 10**100
 """Results and steps on the way must stay below this, either sign."""
 
-_EXACT_BITS = 1024  # longer denominators are rounded to a float
 _POWER_BITS = 8192  # an exact power may get this long before its size is judged
 
 _Operation = Callable[[Fraction, Fraction], Fraction | int | float]
@@ -122,7 +121,7 @@ def _value(node: ast.expr, depth: int) -> Fraction:
 def _limited(value: Fraction) -> Fraction:
     if abs(value) >= LARGEST:
         raise ValueError("the result is too large: it has more than 100 digits")
-    return value if value.denominator.bit_length() <= _EXACT_BITS else Fraction(float(value))
+    return value
 
 
 def _shortest(value: float) -> int | float:
@@ -154,7 +153,7 @@ def _power(base: Fraction, exponent: Fraction) -> Fraction | int | float:
         return base**exponent.numerator
     try:
         return float(base) ** float(exponent)
-    except OverflowError:
+    except (OverflowError, ZeroDivisionError):  # the latter where the float of a tiny base is 0.0
         raise ValueError("the result is too large: it has more than 100 digits") from None
 
 

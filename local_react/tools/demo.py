@@ -214,9 +214,7 @@ class SupportDesk:
 
 
 def _record(row: sqlite3.Row) -> Record:
-    return {
-        name: _amount(value) if name == "amount" else value for name, value in dict(row).items() if value is not None
-    }
+    return {name: _amount(value) if name == "amount" else value for name, value in dict(row).items() if value is not None}
 
 
 def _amount(cents: int) -> str:
