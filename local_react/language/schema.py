@@ -19,11 +19,32 @@ from dataclasses import replace
 from typing import Any
 
 from local_react.language.keywords import (
-    REFERENCE_DEPTH, Place, check_range, flatten, merge, take_limit, take_list, take_schemas, take_size,
+    REFERENCE_DEPTH,
+    Place,
+    check_range,
+    flatten,
+    merge,
+    take_limit,
+    take_list,
+    take_schemas,
+    take_size,
 )
 from local_react.language.signature import Parameter
 from local_react.language.types import (
-    Anything, Array, Boolean, Choice, Date, DateTime, Field, Integer, Null, Number, Object, OneOf, Text, Type,
+    Anything,
+    Array,
+    Boolean,
+    Choice,
+    Date,
+    DateTime,
+    Field,
+    Integer,
+    Null,
+    Number,
+    Object,
+    OneOf,
+    Text,
+    Type,
 )
 
 MAX_TYPES = 2000

@@ -29,7 +29,7 @@ def read_docstring(text: str | None) -> Documentation:
     try:
         # The parser cleans once more, and would pull a section on the first line flat without the line break.
         parsed = docstring_parser.parse("\n" + clean)
-    except docstring_parser.ParseError:
+    except Exception:  # docstring_parser 0.18 has more than its ParseError: ": :" is an IndexError
         return Documentation(_one_line(clean.split("\n\n")[0]))
     summary = parsed.short_description or ""
     if parsed.long_description and not parsed.blank_after_short_description:

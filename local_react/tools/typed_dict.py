@@ -28,7 +28,7 @@ def with_readable_typed_dicts(hint: Any, seen: tuple[Any, ...] = ()) -> Any:
     new = tuple(with_readable_typed_dicts(part, seen) for part in parts)
     if new == parts:
         return hint
-    return typing.Union[new] if origin in (typing.Union, types.UnionType) else origin[new]  # noqa: UP007
+    return typing.Union[new] if origin in (typing.Union, types.UnionType) else origin[new]
 
 
 def _rebuilt(hint: Any, seen: tuple[Any, ...]) -> Any:

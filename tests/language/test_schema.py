@@ -12,7 +12,19 @@ from local_react.language.keywords import REFERENCE_DEPTH
 from local_react.language.schema import read_parameters, read_type
 from local_react.language.signature import Parameter
 from local_react.language.types import (
-    Anything, Array, Boolean, Choice, Date, DateTime, Field, Integer, Null, Number, Object, OneOf, Text,
+    Anything,
+    Array,
+    Boolean,
+    Choice,
+    Date,
+    DateTime,
+    Field,
+    Integer,
+    Null,
+    Number,
+    Object,
+    OneOf,
+    Text,
 )
 
 BFCL = Path(__file__).parents[2].parent / "shared" / "data" / "bfcl"

@@ -21,7 +21,18 @@ from pydantic import AfterValidator, BaseModel, Field
 from local_react.errors import ToolError
 from local_react.language import types
 from local_react.language.types import (
-    Anything, Array, Boolean, Choice, Date, DateTime, Integer, Null, Number, Object, OneOf, Text,
+    Anything,
+    Array,
+    Boolean,
+    Choice,
+    Date,
+    DateTime,
+    Integer,
+    Null,
+    Number,
+    Object,
+    OneOf,
+    Text,
 )
 from local_react.tools.tool import Tool, tool
 
@@ -84,7 +95,7 @@ HINTS = [
     (Level, Choice((1, 2)), 2, Level.HIGH),
     (date, Date(), "2026-01-02", date(2026, 1, 2)),
     (datetime, DateTime(), "2026-01-02T03:04:05", datetime(2026, 1, 2, 3, 4, 5)),
-    (Optional[int], OneOf((Integer(), Null())), None, None),  # noqa: UP045
+    (Optional[int], OneOf((Integer(), Null())), None, None),
     (int | None, OneOf((Integer(), Null())), 5, 5),
     (int | str, OneOf((Integer(), Text())), "5", "5"),
     (list[int], Array(Integer()), [1, 2], [1, 2]),
@@ -184,7 +195,7 @@ MUST_REFUSE = [
     (raw, "parameter 'data'", "bytes"),
     (raw_inside, "parameter 'data[]'", "bytes"),
     (absent, "parameter 'value'", "DoesNotExist"),
-    (odd, "parameter 'value'", "no JSON form"),
+    (odd, "parameter 'value'", "its hint"),
     (fielded, "parameter 'value'", "Annotated"),
     (yielding, "Tool 'yielding'", "generator"),
     (Guest, "Tool 'Guest'", "class"),
@@ -328,7 +339,7 @@ def test_hints_as_text_find_local_classes_and_their_parts():
 
 
 def test_local_names_count_only_where_the_module_has_none():
-    Color = int  # noqa: N806, F841 - hides the enum, but hints as text are looked up in the module first
+    Color = int  # noqa: F841 - hides the enum, but hints as text are looked up in the module first
 
     def use(color: Color) -> object:
         return color

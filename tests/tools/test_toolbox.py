@@ -147,9 +147,10 @@ def test_generator_without_an_end_is_listed():
 def test_refused_value_is_one_readable_line():
     def book(guests: dict[str, int]) -> None: ...
 
-    assert run(book, guests={"Ann": "x"}).text == (
-        "Error: ValueError: guests.Ann: Input should be a valid integer, unable to parse string as an integer (given 'x')"
-    )
+    text = run(book, guests={"Ann": "x"}).text
+    assert text.startswith("Error: ValueError: guests.Ann: Input should be a valid integer")
+    assert text.endswith("(given 'x')")
+    assert "\n" not in text
 
 
 def test_interrupt_inside_a_tool_is_the_futures_exception():

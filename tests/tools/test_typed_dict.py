@@ -33,7 +33,7 @@ class Tree(TypedDict):
         dict[str, Town],
         tuple[Town, ...],
         Town | None,
-        Optional[Town],  # noqa: UP045
+        Optional[Town],
         Annotated[Town, "words"],
     ],
 )
