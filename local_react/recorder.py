@@ -8,7 +8,8 @@ from typing import Any
 from local_react.trace import Ending, Event, Trace, TraceFile
 
 OnEvent = Callable[[Event], None]
-"""Called with each event of a run, and with {"event": "delta", "step": …, "text": …} as the model writes."""
+"""Called with each event of a run, with {"event": "delta", "step": …, "text": …} as the model writes, and with {"event":
+"trace_failed", "error": …} once, where the trace file can't be written any more."""
 
 
 class Recorder:
@@ -37,9 +38,15 @@ class Recorder:
         event = {"event": kind, "t": round(self.elapsed(), 6)} | values
         self.trace.events.append(event)
         if self._file is not None:
-            self._file.write(event)
+            self._write(self._file, event)
         if self._on_event is not None:
             self._on_event(event)
+
+    def _write(self, file: TraceFile, event: Event) -> None:
+        was_whole = file.error is None
+        file.write(event)
+        if was_whole and file.error is not None:
+            self.stream("trace_failed", error=file.error)
 
     def stream(self, kind: str, /, **values: Any) -> None:
         """Tell the listener something that the trace doesn't keep."""

@@ -6,6 +6,7 @@ tokens, resume those whose completion is there. Tools run in threads of their ow
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -26,6 +27,7 @@ from local_react.llama.model import Model
 from local_react.llama.sampling import Sampling
 from local_react.loop import MIN_STEP_TOKENS, Approve, Ended, Episode, Setup, Waiting
 from local_react.recorder import OnEvent, Recorder
+from local_react.tools.tool import Tool
 from local_react.tools.toolbox import Toolbox
 from local_react.trace import VERSION as TRACE_VERSION, Trace, TraceFile
 from local_react.version import VERSION
@@ -134,7 +136,16 @@ def _describe(setup: Setup, question: str, prompt: Prompt, model: AnyModel) -> d
         "version": TRACE_VERSION, "local_react": VERSION, "question": question, "model": model.describe(),
         "settings": asdict(setup.guards) | asdict(setup.sampling) | {"strict": setup.strict},
         "protocol": asdict(setup.protocol), "tools": list(setup.toolbox),
+        "toolbox": [_describe_tool(tool) for tool in setup.toolbox.values()],
         "toolbox_fingerprint": setup.toolbox.fingerprint, "prompt_fingerprint": prompt.fingerprint,
+    }
+
+
+def _describe_tool(tool: Tool) -> dict[str, Any]:
+    """What a replay needs to read the calls of a tool. As it comes back from JSON, so that traces compare equal."""
+    return {
+        "name": tool.name, "description": tool.description, "parameters": json.loads(json.dumps(tool.schema, default=str)),
+        "needs_approval": tool.needs_approval,
     }
 
 

@@ -2,14 +2,16 @@
 
 Every event is a JSON object with `event` (its kind) and `t` (seconds since the start). The kinds, in the order of a run:
 
-    start        version, question, model, settings, protocol, tools (names), toolbox and prompt fingerprints, time
+    start        version, question, model, settings, protocol, tools (names), toolbox (name, description, parameters as JSON
+                 Schema and needs_approval of each), toolbox and prompt fingerprints, time
     prompt       parts (name, text, tokens of each), n_shared, n_evaluated (for the shared prefix)
     tokens       owner (program, model, observation), text, ids: what was appended to the transcript
     completion   step, text, reason, label, pieces, n_sampled, n_forced, n_evaluated,
                  n_decode_calls, seconds, logprobs
     action       step, kind (call, answer, malformed), its fields and notes
-    approval     step, decision (approved, edited, denied)
+    approval     step, decision (approved, edited, denied), arguments if edited
     observation  step, kind, text as shown, is_error, full where it was cut, traceback, seconds
+    notice       step, text: a notice that belongs to no action
     end          ending, answer, error, n_tokens, n_evaluated, n_sampled, n_forced, n_decode_calls
 
 A trace in memory is made from the same events as one read from a file, so the two are equal. Secrets have no place in

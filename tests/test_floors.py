@@ -33,11 +33,13 @@ FLOORS: dict[str, tuple[int, str]] = {
 }
 """Each place: its floor, and the places that it may import."""
 
-HOMES = {"guards": "loop", "recorder": "loop", "schedule": "loop", "__init__": "package", "__main__": "package"}
+HOMES = {"guards": "loop", "recorder": "loop", "replay": "loop", "schedule": "loop", "__init__": "package", "__main__": "package"}
 """Top-level modules that belong to a place of another name."""
 
 COMPUTED_IMPORTS = {
     "local_react": "the public names, on first use",
+    "local_react.cli": "the module of a command, when it is run",
+    "local_react.cli.tool_files": "a module of the user's, with tools",
     "local_react.llama.embedded": "a package that holds a model, when it is asked for",
 }
 """The modules that import others by a computed name, which no test here can follow, and what."""

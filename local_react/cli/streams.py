@@ -1,0 +1,117 @@
+"""Where output goes: the answer alone to stdout, everything else to stderr.
+
+Invariant: from `take_stdout` on, only the `Answers` that it returned can write to the caller's stdout. What tools print,
+and what C code or a child process writes to file descriptor 1, comes out on stderr.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from contextlib import ExitStack, redirect_stdout
+from typing import IO
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from local_react.cli.text import make_visible
+
+
+class Answers:
+    """The caller's stdout."""
+
+    def __init__(self, file: IO[str] | None) -> None:
+        self._file = file
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether somebody looks at it directly."""
+        return self._file is not None and self._file.isatty()
+
+    def write(self, line: str) -> None:
+        """Write a line and flush it. Raises ClickException (exit code 1) where nobody reads any more."""
+        try:
+            if self._file is None:
+                raise BrokenPipeError("stdout is closed")
+            self._file.write(line + "\n")
+            self._file.flush()
+        except OSError as error:
+            self._abandon()
+            raise click.ClickException(f"stdout can't be written: {error.strerror or error}.") from error
+
+    def _abandon(self) -> None:
+        # The unwritten text would be tried again when Python exits, with a second complaint.
+        file, self._file = self._file, None
+        if file is None:
+            return
+        try:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
+        except OSError:
+            pass
+
+
+def take_stdout(context: click.Context) -> Answers:
+    """Take stdout for the answers; until `context` closes, `print` writes to stderr.
+
+    A real file descriptor 1 stays redirected for good: C libraries flush what they hold for it only when the process
+    exits, and that must not reach the caller's stdout either.
+    """
+    if sys.stdout is None:
+        return Answers(None)
+    try:
+        is_real = sys.stdout.fileno() == 1
+    except (OSError, AttributeError, io.UnsupportedOperation):
+        is_real = False
+    if not is_real:
+        answers = Answers(sys.stdout)
+        stack = ExitStack()
+        stack.enter_context(redirect_stdout(sys.stderr))
+        context.call_on_close(stack.close)
+        return answers
+    sys.stdout.flush()
+    file = open(os.dup(1), "w", encoding=sys.stdout.encoding, errors="replace")
+    try:
+        os.dup2(2, 1)
+    except OSError:  # stderr is closed
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")
+    return Answers(file)
+
+
+def open_console(file: IO[str] | None, *, is_quiet: bool = False) -> Console:
+    """A rich console that interprets nothing and wraps nothing; it colours on terminals, unless NO_COLOR is set."""
+    if file is None or is_quiet:
+        return Console(file=io.StringIO(), quiet=True)
+    plain = {"color_system": None, "force_terminal": False} if os.environ.get("NO_COLOR") else {}
+    return Console(file=file, highlight=False, markup=False, emoji=False, soft_wrap=True, **plain)
+
+
+def say(console: Console, text: str, style: str = "", *, end: str = "\n") -> None:
+    """Write text from anywhere in a style."""
+    console.print(Text(make_visible(text), style=style, end=""), end=end, soft_wrap=True)
+    console.file.flush()
+
+
+class Hint:
+    """A line on a terminal that says what is going on, until there is something to show. Elsewhere it does nothing."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._can_erase = console.is_terminal and console.color_system is not None and not console.quiet
+        self._is_shown = False
+
+    def show(self, text: str) -> None:
+        """Show `text` instead of what was shown before."""
+        if self._can_erase:
+            self.clear()
+            say(self._console, text, "dim", end="")
+            self._is_shown = True
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._is_shown:
+            self._is_shown = False
+            self._console.file.write("\r\x1b[K")
+            self._console.file.flush()
