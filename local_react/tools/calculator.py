@@ -146,15 +146,15 @@ def _power(base: Fraction, exponent: Fraction) -> Fraction | int | float:
         raise ZeroDivisionError("division by zero")
     if base < 0 and exponent.denominator > 1:
         raise ValueError("a negative number has no such power: the exponent must be whole")
-    if abs(base) == 1 and exponent.denominator == 1:
-        return base if exponent.numerator % 2 else 1
     longest = max(base.numerator.bit_length(), base.denominator.bit_length())
     if exponent.denominator == 1 and longest * abs(exponent) <= _POWER_BITS:
         return base**exponent.numerator
     try:
-        return float(base) ** float(exponent)
-    except (OverflowError, ZeroDivisionError):  # the latter where the float of a tiny base is 0.0
+        size = math.pow(abs(base), exponent)
+    except (OverflowError, ValueError):  # the latter where the float of a tiny base is 0.0
         raise ValueError("the result is too large: it has more than 100 digits") from None
+    # A float can't tell odd from even beyond 2**53, so the sign comes from the exact exponent.
+    return -size if base < 0 and exponent.numerator % 2 else size
 
 
 def _call(name: str, arguments: list[Fraction]) -> Fraction | int | float:

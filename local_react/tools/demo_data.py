@@ -8,7 +8,7 @@ Change `DATA_VERSION` with any change to schema or rows. It knows neither where 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from random import Random
@@ -120,6 +120,7 @@ _STORY_PARCELS = {100: ("TRK-5820", "Lyon hub")}
 _CHARGED_TWICE = 95
 
 _Item = TypeVar("_Item")
+_Row = tuple["str | int | None", ...]
 
 
 def fill(connection: sqlite3.Connection, *, seed: int = SEED) -> None:
@@ -132,15 +133,16 @@ def fill(connection: sqlite3.Connection, *, seed: int = SEED) -> None:
     homes = {customer_id: city for customer_id, _, _, city in customers}
     parcels = list(_parcels(orders, homes, random))
     invoices, charges = _billing(orders, random)
+    tables: dict[str, Sequence[_Row]] = {
+        "customers": customers,
+        "orders": [order.row for order in orders],
+        "parcels": parcels,
+        "invoices": invoices,
+        "charges": charges,
+        "articles": ARTICLES,
+    }
     with connection:
-        for table, rows in {
-            "customers": customers,
-            "orders": [order.row for order in orders],
-            "parcels": parcels,
-            "invoices": invoices,
-            "charges": charges,
-            "articles": ARTICLES,
-        }.items():
+        for table, rows in tables.items():
             connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {DATA_VERSION}")
@@ -196,9 +198,9 @@ def _parcels(orders: Sequence[Order], homes: dict[str, str], random: Random) -> 
             yield tracking_id, order.order_id, "delivered", homes[order.customer_id], order.day(4)
 
 
-def _billing(orders: Sequence[Order], random: Random) -> tuple[list[tuple], list[tuple]]:
+def _billing(orders: Sequence[Order], random: Random) -> tuple[list[_Row], list[_Row]]:
     """The invoices and the charges, charge ids rising with the days."""
-    charges: list[tuple] = []
+    charges: list[_Row] = []
     for order in orders:
         is_late = random.random() < 0.1 and order.number not in _STORY_ORDERS
         if order.status in ("shipped", "delivered") and not is_late:
@@ -207,8 +209,8 @@ def _billing(orders: Sequence[Order], random: Random) -> tuple[list[tuple], list
                 charge_id = f"ch_{4000 + 3 * order.number + attempt}"
                 charges.append((charge_id, order.customer_id, order.invoice_id, order.cents, order.day(0)))
     # Billing records the first charge of an invoice only; a second one shows in the list of charges alone.
-    recorded = {charge[2]: charge[0] for charge in reversed(charges)}
-    invoices = [
+    recorded = {str(invoice_id): charge_id for charge_id, _, invoice_id, *_ in reversed(charges)}
+    invoices: list[_Row] = [
         (order.invoice_id, order.order_id, order.customer_id, order.cents, _invoice_status(order, recorded),
          order.day(0), recorded.get(order.invoice_id))
         for order in orders
@@ -216,7 +218,7 @@ def _billing(orders: Sequence[Order], random: Random) -> tuple[list[tuple], list
     return invoices, charges
 
 
-def _invoice_status(order: Order, recorded: dict[str, str]) -> str:
+def _invoice_status(order: Order, recorded: Container[str]) -> str:
     if order.invoice_id in recorded:
         return "paid"
     return "void" if order.status == "cancelled" else "open"
