@@ -81,6 +81,8 @@ def read_list(text: str, signature: Signature) -> dict[str, Given] | Misfit:
     given: dict[str, Given] = {}
     last_named: str | None = None
     items = split_items(stripped)
+    if not signature.parameters:
+        return too_many(len(items), 0, stripped)
     has_trailing_comma = len(items) > 1 and not items[-1].strip()
     for position, item in enumerate(items[:-1] if has_trailing_comma else items):
         named = _match_name(item, signature)
