@@ -38,6 +38,18 @@ def test_a_file_is_read_once_until_it_changes(tmp_path, model):
     assert hash_model_file(model, cache_dir=cache) == sha256(changed).hexdigest()
 
 
+def test_a_file_that_changes_while_it_is_read_is_not_remembered(tmp_path, model, monkeypatch):
+    real = os.fstat
+
+    def touched(handle):
+        os.utime(model, ns=(0, 7))
+        return real(handle)
+
+    monkeypatch.setattr(hashes.os, "fstat", touched)
+    hash_model_file(model, cache_dir=tmp_path / "cache")
+    assert not (tmp_path / "cache").exists()
+
+
 def test_two_files_are_remembered_apart_and_a_link_as_its_target(tmp_path, model):
     cache, other = tmp_path / "cache", make_model(tmp_path / "other.gguf", seed=1, **TINY)
     (tmp_path / "link.gguf").symlink_to(model)
