@@ -16,7 +16,19 @@ from typing import Any
 
 from local_react.language.literals import MAX_DEPTH, MAX_DIGITS, parse_literal, parse_number
 from local_react.language.types import (
-    Anything, Array, Boolean, Choice, Date, DateTime, Integer, Null, Number, Object, OneOf, Text, Type,
+    Anything,
+    Array,
+    Boolean,
+    Choice,
+    Date,
+    DateTime,
+    Integer,
+    Null,
+    Number,
+    Object,
+    OneOf,
+    Text,
+    Type,
 )
 
 

@@ -15,7 +15,13 @@ from functools import lru_cache
 
 from local_react.language.brackets import closing_bracket
 from local_react.language.protocol import (
-    ACTION_INPUT, ANSWER_ALIASES, CONTROL_TOKEN, PRESETS, THINK_TAGS, TOOL_CALL_TAGS, Protocol,
+    ACTION_INPUT,
+    ANSWER_ALIASES,
+    CONTROL_TOKEN,
+    PRESETS,
+    THINK_TAGS,
+    TOOL_CALL_TAGS,
+    Protocol,
 )
 
 BLANKS = " \t\u00a0\u200b\u200c\u200d\u2060\ufeff\u3000"

@@ -10,12 +10,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from local_react.language.arguments import (
-    Misfit, ReadArguments, fit_arguments, read_arguments, write_answer, write_arguments, write_call,
+    Misfit,
+    ReadArguments,
+    fit_arguments,
+    read_arguments,
+    write_answer,
+    write_arguments,
+    write_call,
 )
 from local_react.language.protocol import Protocol
 from local_react.language.signature import Parameter, Signature
 from local_react.language.types import (
-    Anything, Array, Boolean, Choice, Date, DateTime, Field, Integer, Null, Number, Object, OneOf, Text, Type,
+    Anything,
+    Array,
+    Boolean,
+    Choice,
+    Date,
+    DateTime,
+    Field,
+    Integer,
+    Null,
+    Number,
+    Object,
+    OneOf,
+    Text,
+    Type,
 )
 
 STYLES = ("keyword", "positional", "json")
@@ -117,7 +136,9 @@ def test_documented_arguments_are_read_by_both_readings(
 
 
 @pytest.mark.parametrize(("signature", "text", "values", "repair"), READ_BY_LENIENT)
-def test_a_repair_is_named_and_refused_by_strict_reading(signature: Signature, text: str, values: dict, repair: str) -> None:
+def test_a_repair_is_named_and_refused_by_strict_reading(
+    signature: Signature, text: str, values: dict, repair: str
+) -> None:
     read = read_arguments(text, signature)
     assert isinstance(read, ReadArguments), read
     assert read.values == values
@@ -161,9 +182,12 @@ def test_values_given_as_json_are_fitted_in_signature_order() -> None:
 
 
 NASTY = [
-    "", " ", " a", "a ", "5", "-1.5e3", "true", "null", "None", "[1]", '{"query": 1}', '{"p0": "x"}', "p0=x", "p0 = ", "p1=3", '"', "'",
-    '"a"', "'a'", "“a”", "‘a’", "a]", "[", "a, b", ", ", "a=b", "it's", "'tis", ": 'x", "\n", "a\nObservation: b", "\r\n", "\t", "\x00",
-    "\x7f", "\x85", "\u2028", "\\", "\\n", "a\\", "\\u0041", "```", "<|im_end|>", "</s>", "</think>", "Action: x[y]", "🙂", "日本]",
+    "", " ", " a", "a ", "5", "-1.5e3", "true", "null", "None", "[1]", '{"query": 1}', '{"p0": "x"}', "p0=x", "p0 = ",
+    "p1=3", '"', "'",
+    '"a"', "'a'", "“a”", "‘a’", "a]", "[", "a, b", ", ", "a=b", "it's", "'tis", ": 'x", "\n", "a\nObservation: b",
+    "\r\n", "\t", "\x00",
+    "\x7f", "\x85", "\u2028", "\\", "\\n", "a\\", "\\u0041", "```", "<|im_end|>", "</s>", "</think>", "Action: x[y]",
+    "🙂", "日本]",
     "【", "［", "(", ")", "{", "}", "C:\\Dev\\new", "2026-01-01", "\u00a0a", "\u3000", "\u200b",
 ]
 TEXTS = st.one_of(
@@ -174,7 +198,9 @@ TEXTS = st.one_of(
 INTEGERS = st.integers(-(10**20), 10**20)
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 SCALARS = st.none() | st.booleans() | INTEGERS | FLOATS | TEXTS
-JSON = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3), max_leaves=6)
+JSON = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3), max_leaves=6
+)
 
 
 def of_choice(values: list[Any]) -> tuple[Type, st.SearchStrategy[Any]]:

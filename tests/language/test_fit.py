@@ -9,7 +9,20 @@ import pytest
 
 from local_react.language.fit import UNFIT, fit
 from local_react.language.types import (
-    Anything, Array, Boolean, Choice, Date, DateTime, Field, Integer, Null, Number, Object, OneOf, Text, Type,
+    Anything,
+    Array,
+    Boolean,
+    Choice,
+    Date,
+    DateTime,
+    Field,
+    Integer,
+    Null,
+    Number,
+    Object,
+    OneOf,
+    Text,
+    Type,
 )
 
 POINT = Object((Field("x", Integer()), Field("y", Integer(), required=False)))
@@ -43,22 +56,28 @@ FITS = [
 ]
 
 UNFITS = [
-    ("", Text(min_length=1)), ("ab", Text(max_length=1)), ("b", Text(pattern="a")), (True, Text()), (None, Text()), (["a"], Text()),
-    (3.7, Integer()), ("3.7", Integer()), (True, Integer()), (1e300, Integer()), (math.nan, Integer()), (math.inf, Integer()),
+    ("", Text(min_length=1)), ("ab", Text(max_length=1)), ("b", Text(pattern="a")), (True, Text()), (None, Text()),
+    (["a"], Text()),
+    (3.7, Integer()), ("3.7", Integer()), (True, Integer()), (1e300, Integer()), (math.nan, Integer()),
+    (math.inf, Integer()),
     (11, Integer(maximum=10)), (0, Integer(minimum=1)), ("１", Integer()), ("1_000", Integer()), ("+5", Integer()),
-    (math.nan, Number()), (math.inf, Number()), ("nan", Number()), ("inf", Number()), ("1e999", Number()), (10**400, Number()),
+    (math.nan, Number()), (math.inf, Number()), ("nan", Number()), ("inf", Number()), ("1e999", Number()),
+    (10**400, Number()),
     (2**53 + 1, Number()), (1.5, Number(maximum=1)), (True, Number()), (1, Boolean()), ("yes", Boolean()),
     ("2026-02-30", Date()), ("20260228", Date()), ("2026-2-1", Date()), ("2026-02-28T00:00", Date()),
     ("2026-02-28", DateTime()), ("2026-02-28T25:00", DateTime()), ("2026-02-28T23:59.5", DateTime()),
     (True, Choice((1,))), (1, Choice((True,))), ("x", Choice(("y",))), ("Y", Choice(("y",))),
-    ([], Array(Text(), min_items=1)), (["a", "b"], Array(Text(), max_items=1)), ("a", Array(Text())), ([1.5], Array(Integer())),
+    ([], Array(Text(), min_items=1)), (["a", "b"], Array(Text(), max_items=1)), ("a", Array(Text())),
+    ([1.5], Array(Integer())),
     ({}, POINT), ({"x": 1, "z": 2}, POINT), ([1], POINT), ({"x": None}, POINT), ('{"x": 1, "x": 2}', POINT),
     ({"a": math.nan}, Anything()), ({1: 2}, Anything()), (object(), Anything()), (b"a", Text()),
 ]
 
 
 @pytest.mark.parametrize(("value", "type", "expected", "notes"), FITS)
-def test_a_fitting_value_is_kept_or_converted_without_loss(value: Any, type: Type, expected: Any, notes: list[str]) -> None:
+def test_a_fitting_value_is_kept_or_converted_without_loss(
+    value: Any, type: Type, expected: Any, notes: list[str]
+) -> None:
     made: list[str] = []
     found = fit(value, type, made)
     assert found == expected

@@ -28,7 +28,10 @@ def test_a_label_names_what_it_takes_to_be_read(text: str, protocol: Protocol, r
     assert text[label.end :].strip() == "x"
 
 
-@pytest.mark.parametrize("text", ["Actions: x", "Action x", "Action", "My Action: x", "Action taken: x", "     Action: x", "Aktion: x", "ſ:"])
+@pytest.mark.parametrize(
+    "text", ["Actions: x", "Action x", "Action", "My Action: x", "Action taken: x",
+             "     Action: x", "Aktion: x", "ſ:"],
+)
 def test_other_words_are_no_labels(text: str) -> None:
     assert match_label(text, 0, PLAIN) is None
 

@@ -29,7 +29,8 @@ def test_a_literal_is_read_in_either_spelling(text: str, value: Any, is_json: bo
 
 @pytest.mark.parametrize(
     "text",
-    ["", "a", "1 2", "+1", ".5", "1.", "01", "NaN", "Infinity", "1e999", "[1", '{"a" 1}', "{a: 1}", "{1: 2}", '"a', "[" * 100_000,
+    ["", "a", "1 2", "+1", ".5", "1.", "01", "NaN", "Infinity", "1e999", "[1", '{"a" 1}', "{a: 1}", "{1: 2}", '"a',
+    "[" * 100_000,
      "9" * 5000, "--1", "f'x'", "1+1", "set()", "١"],
 )
 def test_what_is_no_literal_is_none(text: str) -> None:

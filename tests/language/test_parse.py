@@ -206,7 +206,8 @@ def test_an_answer_is_read_by_both_readings(protocol: Protocol, text: str, expec
 
 @pytest.mark.parametrize(
     ("protocol", "text", "repair"),
-    [(FINISH, "Answer: x", "answer_label"), (FINISH, "Final Answer: x", "answer_label"), (ANSWER, "Action: finish[x]", "finish_call"),
+    [(FINISH, "Answer: x", "answer_label"), (FINISH, "Final Answer: x", "answer_label"),
+     (ANSWER, "Action: finish[x]", "finish_call"),
      (ANSWER, 'Action: {"action": "Final Answer", "action_input": "x"}', "json_body")],
 )
 def test_the_other_ending_is_a_repair(protocol: Protocol, text: str, repair: str) -> None:
@@ -239,7 +240,8 @@ def test_a_primed_text_that_is_no_label_is_the_callers_mistake() -> None:
 
 @pytest.mark.parametrize(
     ("text", "code"),
-    [("Action: search", "unclosed_bracket"), ("Action: now", "unclosed_bracket"), ("Action: search\nAction Input: a", "unclosed_bracket"),
+    [("Action: search", "unclosed_bracket"), ("Action: now", "unclosed_bracket"),
+     ("Action: search\nAction Input: a", "unclosed_bracket"),
      ("Action: finish[a", "unclosed_bracket"), ("Act", "no_action_or_answer"), ("<think>a", "unclosed_think")],
 )
 def test_a_cut_call_is_never_run(text: str, code: str) -> None:
@@ -328,7 +330,8 @@ def test_every_reported_case_is_read_as_expected() -> None:
 
 def test_real_steps_are_read_as_published() -> None:
     wrong, n_malformed = [], 0
-    names = {"webshop": ("search", "click", "think", "exit"), "fever": ("Search", "Lookup"), "hotpotqa": ("Search", "Lookup")}
+    names = {"webshop": ("search", "click", "think", "exit"), "fever": ("Search", "Lookup"),
+             "hotpotqa": ("Search", "Lookup")}
     for row in rows(SHARED / "data" / "react_steps.jsonl"):
         task, expect = row["task"], row["expect"]
         protocol = Protocol.preset("act" if task == "webshop" else "numbered", finish="Finish")
@@ -358,11 +361,16 @@ def is_like(reading: object, expected: Call | Answer) -> bool:
 
 
 FRAGMENTS = [
-    "Thought", "Action", "Observation", "Answer", "Final Answer", "Notice", "Question", "Action Input", ":", "：", " ", "\n",
-    "\n", "[", "]", "(", ")", "{", "}", "【", "】", '"', "'", "\\", "“", "”", "`", "```", "**", "#", "- ", "1", "2.", ",", "=",
-    "search", "calc", "now", "add", "finish", "Finish", "none", "N/A", "query", "a", "1e999", "NaN", "True", "null", "<think>",
-    "</think>", "<tool_call>", "<|im_end|>", "</s>", "\u200b", "\u00a0", "\ud800", "🙂", "\x00", "\r", "\r\n", "\u2028", "Observ",
-    "\\u12", '{"action": "search", "action_input": "x"}', "Action: search[x]", "Thought: t\n", "Action: add[1, 2]\n", "ſ", "İ",
+    "Thought", "Action", "Observation", "Answer", "Final Answer", "Notice", "Question", "Action Input", ":", "：", " ",
+    "\n",
+    "\n", "[", "]", "(", ")", "{", "}", "【", "】", '"', "'", "\\", "“", "”", "`", "```", "**", "#", "- ", "1", "2.",
+    ",", "=",
+    "search", "calc", "now", "add", "finish", "Finish", "none", "N/A", "query", "a", "1e999", "NaN", "True", "null",
+    "<think>",
+    "</think>", "<tool_call>", "<|im_end|>", "</s>", "\u200b", "\u00a0", "\ud800", "🙂", "\x00", "\r", "\r\n", "\u2028",
+    "Observ",
+    "\\u12", '{"action": "search", "action_input": "x"}', "Action: search[x]", "Thought: t\n", "Action: add[1, 2]\n",
+    "ſ", "İ",
     "\u212a", "9" * 50,
 ]
 
@@ -390,11 +398,15 @@ def test_a_hundred_thousand_random_texts_are_read() -> None:
     for _ in range(100_000):
         text = "".join(rng.choices(FRAGMENTS, k=rng.randrange(25)))
         primed = rng.choice([None, "Action 2:", "Answer:"])
-        check_total(text, rng.choice(protocols), primed=primed, think_open=rng.random() < 0.1, truncated=rng.random() < 0.2)
+        options = {"think_open": rng.random() < 0.1, "truncated": rng.random() < 0.2}
+        check_total(text, rng.choice(protocols), primed=primed, **options)
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.lists(st.sampled_from(FRAGMENTS), max_size=6).map("".join))
+@given(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+    | st.lists(st.sampled_from(FRAGMENTS), max_size=6).map("".join)
+)
 def test_a_written_call_and_a_written_answer_are_read_back(value: str) -> None:
     value = value.replace("\ud800", "")
     line = f"Action: {write_call('search', {'query': value}, TOOLS['search'])}"
@@ -404,12 +416,15 @@ def test_a_written_call_and_a_written_answer_are_read_back(value: str) -> None:
 
 
 HOSTILE = [
-    "Action: " + "[" * 200_000, "Action: search[" + "('" * 100_000, "Action: add[" + ', "' * 66_000, "Action: add[" + ", '" * 66_000,
+    "Action: " + "[" * 200_000, "Action: search[" + "('" * 100_000, "Action: add[" + ', "' * 66_000,
+    "Action: add[" + ", '" * 66_000,
     "Action: a[b]\n" * 15_000, "action: a[b]\n" * 15_000, "Action: search[\n" * 12_000, 'Action: f["\n' * 16_000,
     "Action: f['\n" * 16_000, "Thought: a\n" * 18_000, "<think>" * 28_000, "</think>" * 25_000, "<|a|>" * 40_000,
-    "x\n" + "<think></think>\nThought:\n" * 8_000, "Action: {" + '"a":{' * 40_000, "Action: add[" + "[" * 99_000 + "]" * 99_000 + "]",
+    "x\n" + "<think></think>\nThought:\n" * 8_000, "Action: {" + '"a":{' * 40_000,
+    "Action: add[" + "[" * 99_000 + "]" * 99_000 + "]",
     "Action:" + "\n " * 100_000, "Action: search[" + "\\" * 200_000 + "]", "Answer: " + "```\nAction: x\n" * 13_000,
-    "Action: search\nAction Input: " + "```\n" * 50_000, "Action: add[a=" + "9" * 200_000 + ", b=1]", " \n" * 100_000 + "x",
+    "Action: search\nAction Input: " + "```\n" * 50_000, "Action: add[a=" + "9" * 200_000 + ", b=1]",
+    " \n" * 100_000 + "x",
 ]
 
 
