@@ -20,7 +20,7 @@ from local_react.language import notices
 from local_react.language.arguments import Misfit, fit_arguments
 from local_react.language.observation import NOTHING_RUN, cut, indent
 from local_react.language.parse import parse_step
-from local_react.language.prompt import Exemplar, Prompt, count_parts
+from local_react.language.prompt import Prompt, count_parts
 from local_react.language.protocol import LabelKind, Protocol
 from local_react.language.step import Action, Answer, Call, Malformed, Observation
 from local_react.llama.sampling import Sampling
@@ -45,7 +45,6 @@ class Setup:
 
     protocol: Protocol
     toolbox: Toolbox
-    exemplars: Sequence[Exemplar]
     guards: Guards
     sampling: Sampling
     strict: bool
@@ -186,7 +185,8 @@ class Episode:
         self._n_malformed += 1
         guards, protocol, toolbox = self._guards, self._protocol, self._setup.toolbox
         if guards.max_malformed is not None and self._n_malformed >= guards.max_malformed:
-            raise Ended("parse_failed", error=f"{self._n_malformed} malformed steps running; the last one: {malformed.message}")
+            error = f"{self._n_malformed} malformed steps running; the last one: {malformed.message}"
+            raise Ended("parse_failed", error=error)
         if malformed.code == "unknown_tool":
             is_told, text = guards.unknown_tool_notices, notices.explain_unknown_tool(malformed, protocol, toolbox)
         else:
@@ -223,7 +223,8 @@ class Episode:
             budgets.pop()
         budget = min(budget for budget in budgets if budget is not None)
         if budget < min(len(pieces), MIN_STEP_TOKENS):
-            raise Ended("context_full", error=f"The window of {self._decoder.window:,} tokens has no room for the observation.")
+            error = f"The window of {self._decoder.window:,} tokens has no room for the observation."
+            raise Ended("context_full", error=error)
         return text if len(pieces) <= budget else cut(pieces, budget)
 
     def _observe(self, observation: Observation | None, number: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -47,6 +48,8 @@ class Recorder:
         file.write(event)
         if was_whole and file.error is not None:
             self.stream("trace_failed", error=file.error)
+            if self._on_event is None:
+                warnings.warn(f"{file.error} The run goes on.", stacklevel=3)
 
     def stream(self, kind: str, /, **values: Any) -> None:
         """Tell the listener something that the trace doesn't keep."""

@@ -12,9 +12,11 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, replace
+from enum import Enum
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, Union
+from typing import Any, TypeVar, Union
 
 from local_react.decode.generate import Decoder
 from local_react.decode.scripted import ScriptedModel
@@ -35,21 +37,32 @@ from local_react.version import VERSION
 AnyModel = Union[Model, ScriptedModel]
 """What a run can run on."""
 
+Settings = TypeVar("Settings", Guards, Sampling)
+
+
+class NotGiven(Enum):
+    """Tells an option that was left out from one that is None."""
+
+    NOT_GIVEN = "not given"
+
+
+NOT_GIVEN = NotGiven.NOT_GIVEN
+
 
 def run(
     question: str, *, model: AnyModel, tools: Iterable[Any] = (), protocol: Protocol | str = "finish",
     exemplars: Sequence[Exemplar] | None = None, instructions: str | None = None, strict: bool = False,
-    max_steps: int | None = 10, max_step_tokens: int = 256, guards: Guards | None = None,
-    temperature: float = 0.0, seed: int = 0, sampling: Sampling | None = None, logprobs: int | None = None,
-    approve: Approve | None = None, on_event: OnEvent | None = None, trace: str | Path | None = None,
-    clock: Callable[[], float] = time.time,
+    max_steps: int | None | NotGiven = NOT_GIVEN, max_step_tokens: int | NotGiven = NOT_GIVEN, guards: Guards = Guards(),
+    temperature: float | NotGiven = NOT_GIVEN, seed: int | NotGiven = NOT_GIVEN, sampling: Sampling = Sampling(),
+    logprobs: int | None = None, approve: Approve | None = None, on_event: OnEvent | None = None,
+    trace: str | Path | None = None, clock: Callable[[], float] = time.time,
 ) -> Trace:
     """Answer a question: let the model think, call tools and read their results until the run ends.
 
     `tools` are Python functions, `Tool`s or a `Toolbox`. `exemplars=None` makes two from the tools; `()` gives none.
-    `max_steps` and `max_step_tokens` are those of `guards`, `temperature` and `seed` those of `sampling`: give the whole
-    object for the rest of the settings. `logprobs` keeps the log-probability of each sampled token and those of so many
-    likeliest ones. `trace` is a file to write the trace to as the run goes.
+    `max_steps` and `max_step_tokens` (10 and 256) are short for those of `guards`, `temperature` and `seed` (0 and 0) for
+    those of `sampling`: give the whole object for the rest of the settings. `logprobs` keeps the log-probability of each
+    sampled token and those of so many likeliest ones. `trace` is a file to write the trace to as the run goes.
 
     What the model or a tool does wrong is in the trace, never raised. Raises PromptError, ToolError, SettingsError and
     ContextOverflow for what the caller got wrong, before anything runs; KeyboardInterrupt passes through, recorded.
@@ -67,8 +80,9 @@ def run(
 def run_many(
     questions: Sequence[str], *, model: AnyModel, tools: Iterable[Any] = (), n_parallel: int = 8,
     protocol: Protocol | str = "finish", exemplars: Sequence[Exemplar] | None = None, instructions: str | None = None,
-    strict: bool = False, max_steps: int | None = 10, max_step_tokens: int = 256, guards: Guards | None = None,
-    temperature: float = 0.0, seed: int = 0, sampling: Sampling | None = None, logprobs: int | None = None,
+    strict: bool = False, max_steps: int | None | NotGiven = NOT_GIVEN, max_step_tokens: int | NotGiven = NOT_GIVEN,
+    guards: Guards = Guards(), temperature: float | NotGiven = NOT_GIVEN, seed: int | NotGiven = NOT_GIVEN,
+    sampling: Sampling = Sampling(), logprobs: int | None = None,
     approve: Approve | None = None, on_event: Callable[[int, Any], None] | None = None,
     trace: Callable[[int], str | Path] | None = None, clock: Callable[[], float] = time.time,
 ) -> list[Trace]:
@@ -79,12 +93,10 @@ def run_many(
     """
     if n_parallel < 1:
         raise SettingsError(f"n_parallel={n_parallel} must be at least 1.")
+    guards = _with(guards, max_steps=max_steps, max_step_tokens=max_step_tokens)
     setup = Setup(
         protocol=Protocol.preset(protocol) if isinstance(protocol, str) else protocol,
-        toolbox=_toolbox(tools, guards),
-        exemplars=(),
-        guards=guards if guards is not None else Guards(max_steps=max_steps, max_step_tokens=max_step_tokens),
-        sampling=sampling if sampling is not None else Sampling(temperature=temperature, seed=seed),
+        toolbox=_toolbox(tools, guards), guards=guards, sampling=_with(sampling, temperature=temperature, seed=seed),
         strict=strict, n_top_logprobs=logprobs, approve=approve,
     )
     exemplars = default_exemplars(setup.toolbox) if exemplars is None and setup.protocol.has_tools else exemplars or ()
@@ -97,7 +109,7 @@ def run_many(
     def episodes() -> Iterable[Episode]:
         for index, (question, prompt, (ids, n_shared)) in enumerate(zip(questions, prompts, encoded)):
             own = replace(setup, sampling=replace(setup.sampling, seed=(setup.sampling.seed + index) % 2**32))
-            listener = None if on_event is None else lambda event, index=index: on_event(index, event)
+            listener = None if on_event is None else partial(on_event, index)
             file = None if trace is None else TraceFile(trace(index))
             recorder = Recorder(clock=clock, file=file, on_event=listener)
             recorder.start(**_describe(own, question, prompt, model))
@@ -110,9 +122,13 @@ def run_many(
     return [recorder.trace for recorder in recorders]
 
 
-def _toolbox(tools: Iterable[Any], guards: Guards | None) -> Toolbox:
+def _with(settings: Settings, **changes: Any) -> Settings:
+    return replace(settings, **{name: value for name, value in changes.items() if value is not NOT_GIVEN})
+
+
+def _toolbox(tools: Iterable[Any], guards: Guards) -> Toolbox:
     toolbox = tools if isinstance(tools, Toolbox) else Toolbox(tools)
-    if guards is not None and not guards.tool_time_limits:
+    if not guards.tool_time_limits:
         toolbox = Toolbox(replace(tool, timeout_s=None) for tool in toolbox.values())
     return toolbox
 
@@ -190,7 +206,7 @@ class Scheduler:
         while self._decoder.has_room and (episode := next(queue, None)) is not None:
             running = _Running(episode, episode.run(self._decoder), self._clock() + self._time_limit_s)
             self._running.append(running)
-            self._advance(running, lambda: next(running.coroutine))
+            self._advance(running, running.coroutine.__next__)
         return bool(self._running)
 
     def _resume_answered(self) -> None:
@@ -216,11 +232,11 @@ class Scheduler:
     def _resume(self, done: Waiting, value: Any) -> None:
         running = next((running for running in self._running if running.waits_for is done), None)
         if running is not None:
-            self._advance(running, lambda: running.coroutine.send(value))
+            self._advance(running, partial(running.coroutine.send, value))
 
     def _end_overdue(self) -> None:
         for running in [running for running in self._running if self._clock() > running.deadline]:
-            self._advance(running, lambda running=running: running.coroutine.throw(Ended("time_limit")))
+            self._advance(running, partial(running.coroutine.throw, Ended("time_limit")))
 
     def _advance(self, running: _Running, move: Callable[[], Waiting]) -> None:
         try:

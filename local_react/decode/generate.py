@@ -159,8 +159,9 @@ class Generation:
             self._release(self.scanner.flush())
         n_cut_bytes = len(self._characters.getstate()[0])
         self.completion = Completion(
-            text="".join(self._text), reason=reason, label=label, pieces=tuple(self._pieces), n_sampled=self.n_sampled,
-            n_forced=self.n_forced, n_evaluated=self.transcript.n_evaluated - self._n_evaluated_before, n_decode_calls=self.n_decode_calls,
+            text="".join(self._text), reason=reason, label=label, pieces=tuple(self._pieces),
+            n_sampled=self.n_sampled, n_forced=self.n_forced,
+            n_evaluated=self.transcript.n_evaluated - self._n_evaluated_before, n_decode_calls=self.n_decode_calls,
             n_cut_bytes=n_cut_bytes, logprobs=tuple(self._logprobs),
         )
 

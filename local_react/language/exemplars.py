@@ -14,7 +14,19 @@ from local_react.language.prompt import Exemplar
 from local_react.language.signature import Signature, Signatures
 from local_react.language.step import Answer, Call, Observation, Step
 from local_react.language.types import (
-    Anything, Array, Boolean, Choice, Date, DateTime, Integer, Null, Number, Object, OneOf, Text, Type,
+    Anything,
+    Array,
+    Boolean,
+    Choice,
+    Date,
+    DateTime,
+    Integer,
+    Null,
+    Number,
+    Object,
+    OneOf,
+    Text,
+    Type,
 )
 
 _RESULTS = ("The result is 42.", "The result is green.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from local_react.language.arguments import write_call
-from local_react.language.protocol import Protocol
 from local_react.language.prompt import usage
+from local_react.language.protocol import Protocol
 from local_react.language.signature import Signature, Signatures
 from local_react.language.step import Call, Malformed
 

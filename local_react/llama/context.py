@@ -1,6 +1,7 @@
 """The machine's memory: one llama_context that holds n sequences over a unified KV cache, and the only llama_decode.
 
-A sequence is a number; what it holds is known by the caller, who says at which position each chunk begins. A context is used by one thread at a time (llama.cpp crashes otherwise); whoever holds it takes care of that.
+A sequence is a number; what it holds is known by the caller, who says at which position each chunk begins. A context is
+used by one thread at a time (llama.cpp crashes otherwise); whoever holds it takes care of that.
 """
 
 from __future__ import annotations

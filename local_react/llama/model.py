@@ -99,7 +99,8 @@ class Model:
 
     def describe(self) -> dict[str, object]:
         """What identifies this model in a trace: name, SHA-256 of the file, and the options it runs with."""
-        return {"name": self.name, "sha256": hash_model_file(self.path), "n_gpu_layers": self.n_gpu_layers} | asdict(self.options)
+        file = {"name": self.name, "sha256": hash_model_file(self.path)}
+        return file | {"n_gpu_layers": self.n_gpu_layers} | asdict(self.options)
 
     def close(self) -> None:
         """Free the weights and every idle context; closing twice does nothing."""
