@@ -90,7 +90,8 @@ def build_prompt(
     for number, exemplar in enumerate(exemplars, 1):
         check_exemplar(exemplar, protocol, tools)
         pieces.append(Piece(f"exemplar {number}", f"\n{write_exemplar(exemplar, protocol, tools)}"))
-    pieces.append(Piece("question", f"\n{protocol.label('question')} {indent(question.strip())}\n"))
+    pieces.append(Piece("instructions", f"\n{protocol.label('question')}"))
+    pieces.append(Piece("question", f" {indent(question.strip())}\n"))
     pieces.append(Piece("step", protocol.label(protocol.opening, 1)))
     return Prompt(tuple(pieces))
 
@@ -111,7 +112,7 @@ def usage(signature: Signature, protocol: Protocol) -> str:
 
 
 def _describe_tool(signature: Signature, protocol: Protocol) -> str:
-    lines = [usage(signature, protocol)]
+    lines = [indent(usage(signature, protocol))]
     if signature.description:
         lines[0] += f": {indent(signature.description)}"
     lines += filter(None, (_describe_parameter(parameter) for parameter in signature.parameters))
@@ -121,7 +122,7 @@ def _describe_tool(signature: Signature, protocol: Protocol) -> str:
 def _describe_parameter(parameter: Parameter) -> str:
     notes = [indent(parameter.description).rstrip(".")] if parameter.description else []
     if isinstance(parameter.type, Choice) or (isinstance(parameter.type, Text) and parameter.type.pattern is not None):
-        notes.append(describe(parameter.type))
+        notes.append(indent(describe(parameter.type)))
     if not parameter.required:
         notes.append("may be left out")
     return f"  {parameter.name}: {', '.join(notes)}" if notes else ""
@@ -143,9 +144,13 @@ def check_exemplar(exemplar: Exemplar, protocol: Protocol, tools: Signatures) ->
     for number, step in enumerate(exemplar.steps, 1):
         is_last = number == len(exemplar.steps)
         match step.action:
-            case Answer():
+            case Answer(text=text):
                 if not is_last:
                     raise PromptError(f"{where} answers in step {number}, before its last step.")
+                if not text.strip():
+                    raise PromptError(f"{where} has an empty answer. Say what the answer is.")
+                if step.observation is not None:
+                    raise PromptError(f"{where} has an observation behind its answer. The answer ends the run: leave it out.")
             case Malformed():
                 raise PromptError(f"{where} has a malformed action in step {number}. Show only steps to be imitated.")
             case Call(name=name, arguments=arguments):
@@ -179,7 +184,10 @@ def write_action(action: Call | Answer, protocol: Protocol, tools: Signatures, n
     """The line of a call or an answer, as strict reading wants it."""
     match action:
         case Call(name=name, arguments=arguments):
-            written = write_call(name, arguments, tools[name], protocol.arguments)
+            fitted = fit_arguments(arguments, tools[name])
+            if isinstance(fitted, Misfit):
+                raise PromptError(f"The call of {name} can't be written: {fitted.message}")
+            written = write_call(name, fitted, tools[name], protocol.arguments)
             return f"{protocol.label('action', number)} {written}"
         case Answer(text=text) if protocol.finish is None:
             return f"{protocol.label('answer')} {indent(text)}"
