@@ -171,7 +171,7 @@ class Episode:
             self._history.n_repeats += 1
             if self._guards.max_repeats is not None and self._history.n_repeats >= self._guards.max_repeats:
                 raise Ended("stuck", error=f"The call of {action.name} was repeated {self._history.n_repeats} times.")
-            return Observation(notices.explain_repeat(action, self._protocol, self._setup.toolbox), kind="notice")
+            return Observation(notices.explain_repeat(action, self._protocol, self._setup.toolbox, number + 1), kind="notice")
         call = self._approved(action, number)
         started = self._recorder.elapsed()
         result = yield self._setup.toolbox.dispatch(call)
@@ -222,7 +222,7 @@ class Episode:
         if self._setup.toolbox[tool].observation_tokens is not None:
             budgets.pop()
         budget = min(budget for budget in budgets if budget is not None)
-        if budget < min(len(pieces), MIN_STEP_TOKENS):
+        if room < min(len(pieces), MIN_STEP_TOKENS):
             error = f"The window of {self._decoder.window:,} tokens has no room for the observation."
             raise Ended("context_full", error=error)
         return text if len(pieces) <= budget else cut(pieces, budget)

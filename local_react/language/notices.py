@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from local_react.language.arguments import write_call
 from local_react.language.prompt import usage
@@ -21,15 +21,18 @@ def explain_malformed(malformed: Malformed, protocol: Protocol, tools: Signature
 
 def explain_unknown_tool(malformed: Malformed, protocol: Protocol, tools: Signatures) -> str:
     """The tools that there are, and the one whose name is close."""
-    names = [*tools, *([protocol.finish] if protocol.finish else [])]
+    names = [*(tools if protocol.has_tools else ()), *([protocol.finish] if protocol.finish else [])]
+    if not names:
+        return f"{malformed.message} There are no tools: end with {ending(protocol)}"
     hint = f" Did you mean {malformed.suggestion}?" if malformed.suggestion else ""
-    return f"{malformed.message} The tools are {_join(names)}.{hint}"
+    return f"{malformed.message} {_count(names)}.{hint}"
 
 
-def explain_repeat(call: Call, protocol: Protocol, tools: Signatures) -> str:
-    """That this very call was made before, and its result stands above."""
+def explain_repeat(call: Call, protocol: Protocol, tools: Signatures, number: int) -> str:
+    """That this very call was made before, and its result stands above; what would end the run in step `number`."""
     written = write_call(call.name, call.arguments, tools[call.name], protocol.arguments)
-    return f"{written} was called before, and its result stands above. Do something else, or end with {ending(protocol)}"
+    end = ending(protocol, number)
+    return f"{written} was called before, and its result stands above. Do something else, or end with {end}"
 
 
 def ask_for_calls(n_calls: int) -> str:
@@ -57,6 +60,6 @@ def _expected(protocol: Protocol, tools: Signatures, signature: Signature | None
     return f"{protocol.label('action', number)} {usage(signature, protocol)}"
 
 
-def _join(words: Iterable[str]) -> str:
-    *most, last = words
-    return f"{', '.join(most)} and {last}" if most else last
+def _count(names: Sequence[str]) -> str:
+    *most, last = names
+    return f"The tools are {', '.join(most)} and {last}" if most else f"The only tool is {last}"
