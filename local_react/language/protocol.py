@@ -6,9 +6,10 @@ strings all come from one `Protocol` value (design, invariant 6).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from local_react.errors import SettingsError
 
@@ -96,6 +97,13 @@ class Protocol:
         words = list(self.words.values())
         if len({word.lower() for word in words}) < len(words) or not all(word.strip() == word and word for word in words):
             raise SettingsError("The labels of a protocol must be different words without outer blanks.")
+        if any(":" in word or len(word.splitlines()) > 1 for word in words):
+            raise SettingsError("The labels of a protocol stand on one line, without the colon: the program writes it.")
+        if self.finish is not None and re.fullmatch(r"[\w.-]+", self.finish) is None:
+            raise SettingsError(f"finish={self.finish!r} can't be called. Take letters, digits, _, - and .")
+        kinds = get_args(LabelKind)
+        if wrong := [kind for kind in self.aliases.values() if kind not in kinds]:
+            raise SettingsError(f"An alias can't stand for {wrong[0]!r}. The kinds of labels are {', '.join(kinds)}.")
 
     @classmethod
     def preset(cls, name: str, **changes: object) -> Protocol:
