@@ -27,7 +27,7 @@ class Guards:
     max_malformed         so many malformed steps running end the run
     max_repeats           so many refused repetitions end the run
 
-    Raises SettingsError for a limit below 1 (`min_calls`: 0).
+    Raises SettingsError for a limit below 1 (`observation_tokens`: 16, `min_calls` and `time_limit_s`: 0).
     """
 
     stop_strings: bool = True

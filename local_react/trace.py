@@ -82,7 +82,7 @@ class Trace:
                 continue
             try:
                 event = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 if number == len(lines):
                     break
                 raise TraceError(f"{path}, line {number}, is no JSON: {error}. Is this a trace file?") from error
@@ -250,8 +250,6 @@ def read_action(event: Event) -> Action:
     values = {name: value for name, value in event.items() if name in names}
     if "repairs" in values:
         values["repairs"] = tuple(values["repairs"])
-    if action is Answer:
-        values.setdefault("text", "")
     return action(**values)
 
 
