@@ -1,6 +1,6 @@
 # The two commands of the README, and the ones that developers use beside them.
 PYTHON ?= python3
-QUESTION ?= Has order A100 shipped?
+QUESTION ?= In which city does customer cus_8812 live?
 
 .PHONY: run test fuzz slow lint clean
 
