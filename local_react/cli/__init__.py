@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from local_react.cli.text import make_visible
 from local_react.errors import LocalReactError
 from local_react.version import VERSION
 
@@ -54,7 +55,7 @@ class CommandLine(click.Group):
         except LocalReactError as error:
             if os.environ.get(DEBUG_VARIABLE):
                 raise
-            click.echo(f"Error: {error}", err=True)
+            click.echo(f"Error: {make_visible(str(error))}", err=True)
             ctx.exit(2)
         except (KeyboardInterrupt, click.Abort):
             click.echo("Interrupted.", err=True)

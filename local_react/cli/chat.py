@@ -10,7 +10,7 @@ import click
 
 from local_react.cli.ask import ANSWERED, INTERRUPTED, UNANSWERED, Desk, ask, number_trace_file
 from local_react.cli.run import open_desk, with_run_settings
-from local_react.cli.streams import say
+from local_react.cli.streams import read_stdin, say
 from local_react.errors import LocalReactError
 
 # Importing it is what gives `input` a history, and keys to edit with.
@@ -56,9 +56,7 @@ def _ask(desk: Desk, question: str, trace: str | None, number: int) -> int:
 
 
 def _piped_questions() -> Iterator[str]:
-    for line in click.get_binary_stream("stdin"):
-        if question := line.decode("utf-8", "replace").strip():
-            yield question
+    yield from filter(None, map(str.strip, read_stdin()))
 
 
 def _typed_questions(desk: Desk) -> Iterator[str]:

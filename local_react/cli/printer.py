@@ -85,7 +85,7 @@ class Printer:
 
     def _show_action(self, event: Event) -> None:
         if event["kind"] == "malformed":
-            self._note(f"({event['code']}: {event['message']})")
+            self._note(f"(malformed: {event['code']})")
         elif event.get("repairs"):
             self._note(f"(repaired: {', '.join(event['repairs'])})", THOUGHT)
         if event["kind"] == "call":

@@ -11,9 +11,9 @@ import click
 
 from local_react.cli.ask import Desk, ask
 from local_react.cli.options import GUARDS, MODEL, PROMPT, RUN, SAMPLING, TOOLS, with_settings
-from local_react.cli.settings_file import with_settings_file
+from local_react.cli.settings_file import SETTINGS_FILE, with_settings_file
 from local_react.cli.setup import run_options
-from local_react.cli.streams import Hint, open_console, take_stdout
+from local_react.cli.streams import Hint, open_console, read_stdin, say, take_stdout
 
 
 def with_run_settings(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -33,6 +33,8 @@ def open_desk(context: click.Context, *, quiet: bool, as_json: bool, settings: d
     """Take stdout for the answers, then load tools and model."""
     answers = take_stdout(context)
     log = open_console(sys.stderr, is_quiet=quiet)
+    if SETTINGS_FILE in context.meta:
+        say(log, f"Settings from {context.meta[SETTINGS_FILE]}", "dim")
     hint = Hint(log)
     return Desk(answers, log, open_console(sys.stderr), hint, run_options(settings, hint), as_json)
 
@@ -48,12 +50,7 @@ def run_command(context: click.Context, question: str, quiet: bool, as_json: boo
     exit code is 0 for an answer, 1 for none, 2 for a mistake in the settings and 130 if interrupted.
     """
     if question == "-":
-        question = read_stdin()
+        question = "".join(read_stdin())
     trace = settings.pop("trace")
     desk = open_desk(context, quiet=quiet, as_json=as_json, settings=settings)
     context.exit(ask(desk, question, Path(trace) if trace else None))
-
-
-def read_stdin() -> str:
-    """All of stdin; bytes that are no UTF-8 become U+FFFD."""
-    return click.get_binary_stream("stdin").read().decode("utf-8", "replace")

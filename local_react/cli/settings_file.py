@@ -22,6 +22,8 @@ else:
     import tomli as tomllib
 
 HERE = Path("local_react.toml")
+SETTINGS_FILE = "local_react.settings_file"
+"""The key in `Context.meta` under which the path of the file that was read stands."""
 
 
 def with_settings_file(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -38,6 +40,7 @@ def _apply(context: click.Context, parameter: click.Parameter, value: str | None
     if path is None:
         return
     settings = read_settings(path)
+    context.meta[SETTINGS_FILE] = path
     known = {parameter.name for parameter in context.command.params}
     context.default_map = {name: value for name, value in settings.items() if name in known}
 

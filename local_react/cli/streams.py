@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack, redirect_stdout
 from typing import IO
 
@@ -59,6 +60,7 @@ def take_stdout(context: click.Context) -> Answers:
     exits, and that must not reach the caller's stdout either.
     """
     if sys.stdout is None:
+        _occupy(1)
         return Answers(None)
     try:
         is_real = sys.stdout.fileno() == 1
@@ -72,12 +74,30 @@ def take_stdout(context: click.Context) -> Answers:
         return answers
     sys.stdout.flush()
     file = open(os.dup(1), "w", encoding=sys.stdout.encoding, errors="replace")
-    try:
-        os.dup2(2, 1)
-    except OSError:  # stderr is closed
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")
+    _occupy(2)
+    os.dup2(2, 1)
+    # A new object: the old one may remember that it wrote to a file, and a terminal or a pipe is no file.
+    sys.stdout = open(1, "w", buffering=1, encoding=file.encoding, errors="backslashreplace", closefd=False)
     return Answers(file)
+
+
+def _occupy(descriptor: int) -> None:
+    """Open a closed descriptor, so that no file opened later gets that number, and what a tool prints."""
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        null = os.open(os.devnull, os.O_WRONLY)
+        if null != descriptor:
+            os.dup2(null, descriptor)
+            os.close(null)
+
+
+def read_stdin() -> Iterator[str]:
+    """The lines of stdin; bytes that are no UTF-8 become U+FFFD."""
+    if sys.stdin is None:
+        return
+    for line in click.get_binary_stream("stdin"):
+        yield line.decode("utf-8", "replace")
 
 
 def open_console(file: IO[str] | None, *, is_quiet: bool = False) -> Console:
@@ -89,9 +109,17 @@ def open_console(file: IO[str] | None, *, is_quiet: bool = False) -> Console:
 
 
 def say(console: Console, text: str, style: str = "", *, end: str = "\n") -> None:
-    """Write text from anywhere in a style."""
-    console.print(Text(make_visible(text), style=style, end=""), end=end, soft_wrap=True)
-    console.file.flush()
+    """Write text from anywhere in a style. Where nobody reads any more, nothing is written from then on."""
+    if console.quiet:
+        return
+    # Captured, since rich would keep what a Ctrl-C interrupts, and write it again the next time.
+    with console.capture() as capture:
+        console.print(Text(make_visible(text), style=style, end=""), end=end, soft_wrap=True)
+    try:
+        console.file.write(capture.get())
+        console.file.flush()
+    except OSError:
+        console.quiet = True
 
 
 class Hint:
@@ -106,8 +134,8 @@ class Hint:
         """Show `text` instead of what was shown before."""
         if self._can_erase:
             self.clear()
-            say(self._console, text, "dim", end="")
             self._is_shown = True
+            say(self._console, text, "dim", end="")
 
     def clear(self) -> None:
         """Take the line away."""

@@ -112,7 +112,12 @@ class Context:
         llama_cpp.llama_memory_seq_cp(self._memory, source, target, 0, n_tokens)
 
     def clear(self, sequence: int) -> None:
-        """Forget everything about a sequence. (Removing a whole sequence never fails, says llama.h.)"""
+        """Forget everything about a sequence. (Removing a whole sequence never fails, says llama.h.)
+
+        Does nothing on a closed context: an interrupted episode is cleared up after its context is gone.
+        """
+        if self._pointer is None:
+            return
         llama_cpp.llama_memory_seq_rm(self._memory, sequence, -1, -1)
 
     def close(self) -> None:
