@@ -1,0 +1,101 @@
+"""`local-react trace`: showing and replaying."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from local_react import ScriptedModel, Trace, run, tool
+from local_react.cli import main
+
+
+@tool
+def colour(thing: str) -> str:
+    """The colour of a thing."""
+    return f"{thing} is blue"
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "t.jsonl"
+    script = [" I look.\nAction: colour[sky]\n", " nonsense", " Done.\nAction: **finish[blue]\n", " Done.\nAction: finish[blue]\n"]
+    run("What colour?", model=ScriptedModel(script), tools=[colour], trace=path)
+    return path
+
+
+def invoke(*args, **how):
+    return CliRunner().invoke(main, ["trace", *map(str, args)], **how)
+
+
+def test_a_run_is_shown_as_it_looked(file):
+    lines = invoke("show", file).stdout.splitlines()
+    assert lines[:4] == ["What colour?", "Thought: I look.", "Action: colour[sky]", "  Observation: sky is blue"]
+    assert "  (malformed: no_action_or_answer)" in lines
+    assert lines[-2] == "blue" and lines[-1].startswith(f"{len(Trace.read(file).steps)} steps, ")
+
+
+def test_a_run_that_was_cut_off_anywhere_is_shown(file):
+    data = file.read_bytes()
+    for size in range(data.index(b"\n") + 1, len(data), 97):
+        file.write_bytes(data[:size])
+        result = invoke("show", file)
+        assert result.exit_code == 0, result.stderr
+        assert "What colour?" in result.stdout
+
+
+def test_escapes_in_a_trace_do_nothing(file):
+    file.write_bytes(file.read_bytes().replace(b"sky is blue", rb"\u001b[2Jsky [red]is[/red]"))
+    output = invoke("show", file, color=True).stdout
+    assert "\x1b" not in output and "␛[2Jsky [red]is[/red]" in output
+
+
+def test_half_surrogates_in_a_trace_are_shown(file):
+    file.write_bytes(file.read_bytes().replace(b"sky is blue", rb"\ud800"))
+    assert "\ufffd" in invoke("show", file).stdout
+
+
+@pytest.mark.parametrize("command", ["show", "replay"])
+@pytest.mark.parametrize("content", [b"", b"nonsense", b'{"event": "start", "version": 99}\n', b'{"event": "end"}\n', b"[]\n{}\n"])
+def test_what_is_no_trace_is_one_message(tmp_path, command, content):
+    (tmp_path / "t.jsonl").write_bytes(content)
+    result = invoke(command, tmp_path / "t.jsonl")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: ") and result.stdout == ""
+
+
+@pytest.mark.parametrize("command", ["show", "replay"])
+def test_a_missing_file_is_one_message(tmp_path, command):
+    result = invoke(command, tmp_path / "missing.jsonl")
+    assert result.exit_code == 2 and "can't be read" in result.stderr
+
+
+def test_events_without_their_fields_are_one_message(file):
+    start = file.read_bytes().splitlines(keepends=True)[0]
+    file.write_bytes(start + b'{"event": "observation"}\n')
+    assert invoke("show", file).exit_code == 2
+
+
+def test_a_replay_of_the_same_program_is_the_same(file):
+    result = invoke("replay", file)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.startswith("The same: ")
+
+
+def test_a_replay_that_differs_names_the_step_and_both_values(file):
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    for event in lines:
+        if event["event"] == "action" and event["kind"] == "call":
+            event["arguments"] = {"thing": "sea"}
+    file.write_text("".join(json.dumps(event) + "\n" for event in lines))
+    result = invoke("replay", file)
+    assert result.exit_code == 1
+    assert "Step 1 differs in its action." in result.stdout
+    assert "'sea'" in result.stdout and "'sky'" in result.stdout
+
+
+def test_a_replay_with_real_tools_runs_them(file, tmp_path):
+    source = 'from local_react import tool\n@tool\ndef colour(thing: str) -> str:\n    "A colour."\n    return "green"\n'
+    (tmp_path / "tools.py").write_text(source)
+    result = invoke("replay", file, "--tools", tmp_path / "tools.py")
+    assert result.exit_code == 1
+    assert "Step 1 differs in its observation." in result.stdout and "'green'" in result.stdout
