@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable
 from typing import Any
 
-from local_react.trace import Ending, Event, Trace, TraceFile
+from local_react.trace import Ending, Event, Trace, TraceFile, encode
 
 OnEvent = Callable[[Event], None]
 """Called with each event of a run, with {"event": "delta", "step": …, "text": …} as the model writes, and with {"event":
@@ -36,7 +37,8 @@ class Recorder:
 
     def record(self, kind: str, /, **values: Any) -> None:
         """Record an event: it is in the trace and in the file when this returns."""
-        event = {"event": kind, "t": round(self.elapsed(), 6)} | values
+        # As it comes back from its line, so that the trace in memory equals the one that is read from the file.
+        event = json.loads(encode({"event": kind, "t": round(self.elapsed(), 6)} | values))
         self.trace.events.append(event)
         if self._file is not None:
             self._write(self._file, event)
