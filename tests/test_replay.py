@@ -154,7 +154,9 @@ def test_a_trace_that_says_too_little_is_an_error(field):
         replay(Trace(events))
 
 
-@pytest.mark.parametrize("values", [{"settings": 3}, {"protocol": {"bogus": 1}}, {"toolbox": [{"name": "finish"}]}, {"toolbox": 1}])
+@pytest.mark.parametrize(
+    "values", [{"settings": 3}, {"protocol": {"bogus": 1}}, {"toolbox": [{"name": "finish"}]}, {"toolbox": 1}]
+)
 def test_a_trace_that_says_nonsense_is_an_error(values):
     with pytest.raises(TraceError, match="can't be replayed"):
         replay(changed(record(FINISH), "start", **values))

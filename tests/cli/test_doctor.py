@@ -23,7 +23,7 @@ def test_a_model_that_writes_is_well(tiny):
     result = invoke("--model", tiny, "--threads", "1")
     assert result.exit_code == 0
     assert all(line.startswith("ok ") for line in result.stdout.splitlines())
-    for name in ("local_react", "python", "llama-cpp-python", "outlines", "huggingface-hub", "numpy", "GPU offload", "threads: 1"):
+    for name in ("local_react", "python", *doctor.PACKAGES, "llama.cpp build", "GPU offload", "threads: 1"):
         assert name in result.stdout
 
 

@@ -4,8 +4,7 @@ import io
 from dataclasses import asdict
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from rich.console import Console
 
 from local_react.cli.printer import Printer

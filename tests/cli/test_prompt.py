@@ -6,8 +6,7 @@ import re
 import pytest
 from click.testing import CliRunner
 
-from local_react.cli import main, setup
-from local_react.cli import prompt as prompt_module
+from local_react.cli import main, prompt as prompt_module, setup
 from local_react.cli.tool_files import load_toolbox
 from local_react.language.prompt import build_prompt
 from local_react.language.protocol import Protocol

@@ -218,15 +218,16 @@ def test_a_folder_and_half_a_file_are_refused(tmp_path):
 
 def test_a_real_file_runs_with_every_model_option(tmp_path):
     model = make_model(tmp_path / "tiny.gguf")
-    options = ["--n-ctx", "512", "--threads", "1", "--batch", "64", "--gpu-layers", "0", "--no-flash-attention", "--type-k", "f32"]
-    options += ["--temperature", "0.7", "--top-k", "5", "--seed", "3", "--max-steps", "1", "--max-step-tokens", "8"]
+    options = ["--n-ctx", "512", "--threads", "1", "--batch", "64", "--gpu-layers", "0", "--no-flash-attention"]
+    options += ["--type-k", "f32", "--temperature", "0.7", "--top-k", "5", "--seed", "3", "--max-steps", "1", "--max-step-tokens", "8"]
     trace = tmp_path / "t.jsonl"
     result = CliRunner().invoke(
         main, ["run", "x", "--model", str(model), *options, "--logprobs", "2", "--trace", str(trace), "--protocol", "think"]
     )
     start = Trace.read(trace).events[0]
     assert result.exit_code == 1
-    assert {"n_ctx": 512, "n_batch": 64, "n_threads": 1, "flash_attention": False, "type_k": "f32"}.items() <= start["model"].items()
+    given = {"n_ctx": 512, "n_batch": 64, "n_threads": 1, "flash_attention": False, "type_k": "f32"}
+    assert given.items() <= start["model"].items()
     assert {"temperature": 0.7, "top_k": 5, "seed": 3, "max_steps": 1}.items() <= start["settings"].items()
     assert len(Trace.read(trace).completions[0]["logprobs"][0]["top"]) == 2
 

@@ -79,7 +79,8 @@ def test_an_edited_call_runs_as_edited(folder):
     session = run_scripted(folder, REMOVE, FINISH, replies=replies)
     assert session.code == 0
     assert "removed 5 mug" in session.output
-    assert [event["decision"] for event in Trace.read(folder / "trace.jsonl").events if event["event"] == "approval"] == ["edited"]
+    events = Trace.read(folder / "trace.jsonl").events
+    assert [event["decision"] for event in events if event["event"] == "approval"] == ["edited"]
 
 
 def test_an_edit_that_does_not_fit_is_explained_and_asked_about_again(folder):

@@ -3,8 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from local_react.cli.text import make_visible, write_json
 
@@ -13,7 +12,8 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()))
 
 def acts(character: str) -> bool:
     code = ord(character)
-    return code < 0x20 and character not in "\t\n" or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000 or code in range(0x202A, 0x202F)
+    is_control = (code < 0x20 and character not in "\t\n") or 0x7F <= code < 0xA0
+    return is_control or 0xD800 <= code < 0xE000 or 0x202A <= code < 0x202F
 
 
 @given(ANY_TEXT)

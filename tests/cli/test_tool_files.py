@@ -28,7 +28,7 @@ def function(name, mark="@tool"):
         (function("a", "") + "tools = (a,)\n", ["a"]),
         (function("a") + function("b") + "TOOLS = Toolbox([b, a])\n", ["b", "a"]),
         (function("a") + "import json as tools\n", ["a"]),
-        ("from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\n@tool\ndef f(p: 'P') -> str:\n    'F.'\n", ["f"]),
+        ("import dataclasses\n@dataclasses.dataclass\nclass P:\n    x: int\n@tool\ndef f(p: 'P') -> str:\n    'F.'\n", ["f"]),
     ],
 )
 def test_the_tools_of_a_file_are_found_in_order(tmp_path, source, names):

@@ -18,7 +18,7 @@ def colour(thing: str) -> str:
 @pytest.fixture
 def file(tmp_path):
     path = tmp_path / "t.jsonl"
-    script = [" I look.\nAction: colour[sky]\n", " nonsense", " Done.\nAction: **finish[blue]\n", " Done.\nAction: finish[blue]\n"]
+    script = [" I look.\nAction: colour[sky]\n", " nonsense", " Done.\nAction: finish[blue]\n"]
     run("What colour?", model=ScriptedModel(script), tools=[colour], trace=path)
     return path
 
@@ -54,8 +54,11 @@ def test_half_surrogates_in_a_trace_are_shown(file):
     assert "\ufffd" in invoke("show", file).stdout
 
 
+NO_TRACES = [b"", b"nonsense", b'{"event": "start", "version": 99}\n', b'{"event": "end"}\n', b"[]\n{}\n"]
+
+
 @pytest.mark.parametrize("command", ["show", "replay"])
-@pytest.mark.parametrize("content", [b"", b"nonsense", b'{"event": "start", "version": 99}\n', b'{"event": "end"}\n', b"[]\n{}\n"])
+@pytest.mark.parametrize("content", NO_TRACES)
 def test_what_is_no_trace_is_one_message(tmp_path, command, content):
     (tmp_path / "t.jsonl").write_bytes(content)
     result = invoke(command, tmp_path / "t.jsonl")

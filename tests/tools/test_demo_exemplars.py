@@ -43,8 +43,8 @@ def test_one_runs_smoothly_and_one_recovers():
 
 def test_the_observations_have_the_shape_of_real_results(database):
     desk = SupportDesk(database, tracking_failures=0)
-    pairs = [(observations("lookup_order")[0], desk.lookup_order("A095")), (observations("get_tracking")[1], desk.get_tracking("A100"))]
-    for observation, result in pairs:
+    order, parcel = observations("lookup_order")[0], observations("get_tracking")[1]
+    for observation, result in ((order, desk.lookup_order("A095")), (parcel, desk.get_tracking("A100"))):
         shown, real = json.loads(observation.text), json.loads(render_result(result))
         assert [(key, type(value)) for key, value in shown.items()] == [(key, type(value)) for key, value in real.items()]
         assert render_result(shown) == observation.text
