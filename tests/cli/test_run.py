@@ -219,7 +219,8 @@ def test_a_folder_and_half_a_file_are_refused(tmp_path):
 def test_a_real_file_runs_with_every_model_option(tmp_path):
     model = make_model(tmp_path / "tiny.gguf")
     options = ["--n-ctx", "512", "--threads", "1", "--batch", "64", "--gpu-layers", "0", "--no-flash-attention"]
-    options += ["--type-k", "f32", "--temperature", "0.7", "--top-k", "5", "--seed", "3", "--max-steps", "1", "--max-step-tokens", "8"]
+    options += ["--type-k", "f32", "--temperature", "0.7", "--top-k", "5", "--seed", "3"]
+    options += ["--max-steps", "1", "--max-step-tokens", "8"]
     trace = tmp_path / "t.jsonl"
     result = CliRunner().invoke(
         main, ["run", "x", "--model", str(model), *options, "--logprobs", "2", "--trace", str(trace), "--protocol", "think"]
