@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from local_react.language.brackets import closing_bracket
-from local_react.language.fit import UNFIT, fit_first
+from local_react.language.fit import UNFIT, fit_exactly, fit_first
 from local_react.language.given import NOT_BARE, Given, given_values, read_list, read_raw, read_token
 from local_react.language.literals import QUOTES, parse_literal, write_literal, write_string
 from local_react.language.misfit import Misfit, bad, missing, shown, too_many, unknown
+from local_react.language.plain import is_raw
 from local_react.language.protocol import CONTROL_TOKEN, THINK_TAGS, ArgumentStyle, Protocol
 from local_react.language.signature import Parameter, Signature
-from local_react.language.types import Null, Text
+from local_react.language.types import Array, Null, Object, OneOf, Text, Type
 
 OVERLOOKED = frozenset({
     "single_quotes", "quoted_number", "quoted_boolean", "literal_as_text", "int_as_float", "whole_float", "nested_json",
@@ -83,13 +84,14 @@ def write_arguments(values: Mapping[str, Any], signature: Signature, style: Argu
         case "raw":
             return _write_raw(values[present[0].name], signature) if present else ""
         case "json":
-            return write_literal({parameter.name: values[parameter.name] for parameter in present}) if present else ""
+            ordered = {parameter.name: _in_order(values[parameter.name], parameter.type) for parameter in present}
+            return write_literal(ordered) if present else ""
         case encoding:
             written, is_named = [], encoding == "keyword"
             for parameter, expected in zip(present, signature.parameters):
                 # Once an optional parameter is left out, the place no longer tells which one is meant.
                 is_named = is_named or parameter is not expected
-                value = _write_value(values[parameter.name], parameter)
+                value = write_value(values[parameter.name], parameter)
                 written.append(f"{parameter.name}={value}" if is_named else value)
             return ", ".join(written)
 
@@ -139,18 +141,34 @@ def _write_raw(value: str, signature: Signature) -> str:
     is_safe = is_safe and not any(tag in value for tag in THINK_TAGS)
     is_safe = is_safe and bool(value) and closing_bracket(f"[{value}]", 0) == len(value) + 1
     parameter = signature.parameters[0]
+    is_safe = is_safe and isinstance(parameter.type, Text) and is_raw(value, parameter.type, parameter.name)
     free = Parameter(parameter.name, Text())
     if is_safe and read_raw(value, free) == {parameter.name: Given(((value, None),), value)}:
         return value
     return write_string(value)
 
 
-def _write_value(value: Any, parameter: Parameter) -> str:
-    """A value bare where it is a literal or a harmless text that is read back as it is, else quoted."""
+def _in_order(value: Any, type: Type) -> Any:
+    """The value with the fields of its objects in the order of their type, as the action language has them."""
+    match type, value:
+        case Array(items), list():
+            return [_in_order(item, items) for item in value]
+        case Object(fields, extra), dict():
+            types = {field.name: field.type for field in fields}
+            keys = [*(name for name in types if name in value), *(key for key in value if key not in types)]
+            return {key: _in_order(value[key], types.get(key, extra)) for key in keys}  # type: ignore[arg-type]
+        case OneOf(options), (list() | dict()):
+            fitting = next((option for option in options if fit_exactly(value, option) is not UNFIT), None)
+            return value if fitting is None else _in_order(value, fitting)
+    return value
+
+
+def write_value(value: Any, parameter: Parameter) -> str:
+    """A value among others: bare where it is a literal or a harmless text that is read back as it is, else quoted."""
     if not isinstance(value, str):
         return write_literal(value)
     is_safe = bool(value) and value == value.strip() and NOT_BARE.search(value) is None
-    is_safe = is_safe and parse_literal(value) is None and value[0] not in QUOTES
-    is_safe = is_safe and _CONTROL.search(value) is None and not any(tag in value for tag in THINK_TAGS)
+    # No control token or tag without the sign that all of them begin with.
+    is_safe = is_safe and parse_literal(value) is None and value[0] not in QUOTES and "<" not in value
     is_safe = is_safe and fit_first(read_token(value).readings, parameter.type, []) == value
     return value if is_safe else write_string(value)

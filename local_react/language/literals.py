@@ -37,7 +37,8 @@ _WRITTEN = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A value that was read. `is_json` is false where Python's spelling was used; `repeated` is a key seen twice."""
+    """A value that was read. `is_json` is false where Python's spelling was used; `repeated` is a key seen twice in
+    an object that is the whole text; of such keys further in, the last value counts."""
 
     value: Any
     is_json: bool = True
@@ -190,8 +191,8 @@ class _Reader:
             position = self.blank(self.position)
             if self.text[position : position + 1] != ":":
                 raise _NoLiteral
-            if key in fields and self.repeated is None:
-                self.repeated = key
+            if key in fields and depth == 0:
+                self.repeated = self.repeated or key
             fields[key] = self.value(self.blank(position + 1), depth + 1)
             position = self.separator("}")
         self.position = position + 1
