@@ -190,7 +190,7 @@ class Episode:
         if malformed.code == "unknown_tool":
             is_told, text = guards.unknown_tool_notices, notices.explain_unknown_tool(malformed, protocol, toolbox)
         else:
-            is_told, text = guards.parse_notices, notices.explain_malformed(malformed, protocol, toolbox, number)
+            is_told, text = guards.parse_notices, notices.explain_malformed(malformed, protocol, toolbox, number + 1)
         return Observation(text, kind="notice") if is_told else None
 
     def _approved(self, call: Call, number: int) -> Call:

@@ -99,7 +99,11 @@ def run_many(
         toolbox=_toolbox(tools, guards), guards=guards, sampling=_with(sampling, temperature=temperature, seed=seed),
         strict=strict, n_top_logprobs=logprobs, approve=approve,
     )
-    exemplars = default_exemplars(setup.toolbox) if exemplars is None and setup.protocol.has_tools else exemplars or ()
+    _check_names(setup.protocol, setup.toolbox)
+    if exemplars is None:
+        # A made-up call of a tool that needs approval would teach the model to make one.
+        harmless = {name: tool for name, tool in setup.toolbox.items() if not tool.needs_approval}
+        exemplars = default_exemplars(harmless) if setup.protocol.has_tools else ()
     prompts = [
         build_prompt(question, setup.protocol, setup.toolbox, exemplars, instructions=instructions) for question in questions
     ]
@@ -131,6 +135,12 @@ def _toolbox(tools: Iterable[Any], guards: Guards) -> Toolbox:
     if not guards.tool_time_limits:
         toolbox = Toolbox(replace(tool, timeout_s=None) for tool in toolbox.values())
     return toolbox
+
+
+def _check_names(protocol: Protocol, toolbox: Toolbox) -> None:
+    taken = next((name for name in toolbox if protocol.finish and name.casefold() == protocol.finish.casefold()), None)
+    if taken is not None:
+        raise SettingsError(f"The tool {taken} is called like the word that ends a run. Rename it, or the protocol's finish.")
 
 
 def _encode(prompt: Prompt, guards: Guards, model: AnyModel) -> tuple[list[int], int]:
@@ -199,6 +209,7 @@ class Scheduler:
             ending = "interrupted" if isinstance(error, KeyboardInterrupt) else "error"
             for running in self._running:
                 running.episode.abort(ending, f"{type(error).__name__}: {error}")
+                running.coroutine.close()
             raise
 
     def _admit(self, queue: Iterator[Episode]) -> bool:

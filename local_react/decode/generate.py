@@ -20,8 +20,9 @@ from local_react.errors import ContextOverflow
 from local_react.llama.context import Chunk
 from local_react.llama.sampling import Sampling, logprobs
 
-Reason = Literal["stop", "end", "length", "window"]
-"""Why a completion ended: a stop fired; the model gave an end token; its token budget is spent; the window is full."""
+Reason = Literal["stop", "end", "length", "window", "constraint"]
+"""Why a completion ended: a stop fired; the model gave an end token; its token budget is spent; the window is full; the
+language that it was held to has ended."""
 
 
 class SamplerLike(Interface):
@@ -67,13 +68,30 @@ class TokenLogprob:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenChoice:
+    """How one token of a constrained completion came about.
+
+    `origin` is "sampled", "masked" (drawn again behind a mask), "forced" (the language left no other text) or "exit" (the
+    shortest way out, taken because the budget is spent). For drawn tokens, `mass` is the probability that the constraint
+    left to all allowed tokens together, and `wanted` the likeliest token of the model, with its probability.
+    """
+
+    token: int
+    origin: Literal["sampled", "masked", "forced", "exit"]
+    mass: float | None = None
+    wanted: int | None = None
+    wanted_probability: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Completion:
     """What one generation gave. `text` ends before the stop.
 
     `label` is what the model wrote of a label behind the text, whole or in part. It stays in the transcript, so whoever
     writes that label next writes only the rest. `pieces` are the bytes of each token kept; `n_cut_bytes` counts bytes of
     half a character that the end cut off. `n_sampled` tokens were drawn, `n_forced` were put in without being drawn, and
-    `n_evaluated` ids were computed, in `n_decode_calls` batches.
+    `n_evaluated` ids were computed, in `n_decode_calls` batches. Under a constraint, `n_masks` masks were computed;
+    `choices` are there where they were asked for.
     """
 
     text: str
@@ -86,6 +104,8 @@ class Completion:
     n_decode_calls: int
     n_cut_bytes: int = 0
     logprobs: tuple[TokenLogprob, ...] = ()
+    n_masks: int = 0
+    choices: tuple[TokenChoice, ...] = ()
 
 
 class Generation:
@@ -114,14 +134,27 @@ class Generation:
         self._text: list[str] = []
         self._pieces: list[bytes] = []
         self._logprobs: list[TokenLogprob] = []
+        self._choices: list[TokenChoice] = []
+        self._n_masks = 0
 
-    def note_logprob(self, token: int, row: np.ndarray) -> None:
-        """Keep the log-probability of a sampled token from its row of logits, shape (n_vocab,), float32."""
-        self._logprobs.append(TokenLogprob(token, *logprobs(row, token, self.n_top_logprobs or 0)))
+    def begin(self, vocabulary: VocabularyLike, window: int) -> None:
+        """The generation becomes active. Raises ContextOverflow where the window has no room for a token."""
+        self.sampler.begin()
+        if len(self.transcript) >= window:
+            raise ContextOverflow("The next step", needed=len(self.transcript) + 1, available=window, window=window)
 
-    def take(self, token: int, vocabulary: VocabularyLike, window: int) -> None:
-        """Take the sampled token: keep it, or end here."""
+    def advance(self, row: int, context: ContextLike, vocabulary: VocabularyLike) -> None:
+        """Draw a token from a row of the last batch, and keep it or end here."""
+        token = self.sampler.sample(row)
+        self._note_logprob(token, row, context)
+        self._take(token, vocabulary, context.window)
+
+    def _note_logprob(self, token: int, row: int, context: ContextLike) -> None:
         self.n_sampled += 1
+        if self.n_top_logprobs is not None:
+            self._logprobs.append(TokenLogprob(token, *logprobs(context.logits(row), token, self.n_top_logprobs)))
+
+    def _take(self, token: int, vocabulary: VocabularyLike, window: int) -> None:
         if vocabulary.is_end(token):
             self._finish("end")
             return
@@ -162,7 +195,7 @@ class Generation:
             text="".join(self._text), reason=reason, label=label, pieces=tuple(self._pieces),
             n_sampled=self.n_sampled, n_forced=self.n_forced,
             n_evaluated=self.transcript.n_evaluated - self._n_evaluated_before, n_decode_calls=self.n_decode_calls,
-            n_cut_bytes=n_cut_bytes, logprobs=tuple(self._logprobs),
+            n_cut_bytes=n_cut_bytes, logprobs=tuple(self._logprobs), n_masks=self._n_masks, choices=tuple(self._choices),
         )
 
 
@@ -228,15 +261,14 @@ class Decoder:
 
     def start(self, generation: Generation) -> None:
         """Make a generation active. Its transcript must hold at least one id that isn't evaluated yet."""
-        generation.sampler.begin()
-        if len(generation.transcript) >= self.window:
-            raise ContextOverflow(
-                "The next step", needed=len(generation.transcript) + 1, available=self.window, window=self.window
-            )
+        generation.begin(self.vocabulary, self.window)
         self._active.append(generation)
 
     def step(self) -> list[Generation]:
         """Evaluate one batch and sample one token for each sequence that is ready; returns the generations that ended."""
+        # A language may leave nothing to draw at all.
+        if any(generation.completion is not None for generation in self._active):
+            return self._remove_ended()
         room = self._context.n_batch
         chunks: list[Chunk] = []
         ready: list[Generation] = []
@@ -254,14 +286,14 @@ class Decoder:
             if is_ready:
                 ready.append(generation)
         for generation, row in zip(ready, self._context.decode(chunks)):
-            token = generation.sampler.sample(row)
-            if generation.n_top_logprobs is not None:
-                generation.note_logprob(token, self._context.logits(row))
-            generation.take(token, self.vocabulary, self.window)
-        ended = [generation for generation in ready if generation.completion is not None]
-        if ended:
-            self._active = [generation for generation in self._active if generation.completion is None]
-        elif len(self._active) > len(chunks):
+            generation.advance(row, self._context, self.vocabulary)
+        if len(self._active) > len(chunks):
             # A prefill took the whole batch: those that had to wait come first in the next one.
             self._active = self._active[len(chunks) :] + self._active[: len(chunks)]
+        return self._remove_ended()
+
+    def _remove_ended(self) -> list[Generation]:
+        ended = [generation for generation in self._active if generation.completion is not None]
+        if ended:
+            self._active = [generation for generation in self._active if generation.completion is None]
         return ended

@@ -10,11 +10,8 @@ from local_react.language.protocol import Protocol
 from local_react.language.signature import Signature, Signatures
 from local_react.language.step import Call, Malformed
 
-DENIED = "The user denied this call."
-
-
 def explain_malformed(malformed: Malformed, protocol: Protocol, tools: Signatures, number: int) -> str:
-    """What was wrong with the step, and the exact line that was expected (of step `number`)."""
+    """What was wrong with the step, and the exact line that is expected now, in step `number`."""
     signature = tools.get(malformed.tool) if malformed.tool is not None else None
     return f"{malformed.message} Write one line like this: {_expected(protocol, tools, signature, number)}"
 

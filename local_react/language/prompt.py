@@ -81,7 +81,7 @@ def build_prompt(
     if not protocol.has_tools:
         tools = {}
     default = INSTRUCTIONS if tools else INSTRUCTIONS_WITHOUT_TOOLS
-    pieces = [Piece("instructions", f"{(instructions or default).strip()}\n\n")]
+    pieces = [Piece("instructions", f"{(default if instructions is None else instructions).strip()}\n\n")]
     pieces += [Piece(f"tool {name}", f"{_describe_tool(tool, protocol)}\n") for name, tool in tools.items()]
     if protocol.finish is not None:
         pieces.append(Piece("instructions", f"{protocol.finish}[answer] ends the run with the answer.\n"))

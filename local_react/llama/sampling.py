@@ -49,6 +49,13 @@ class Sampling:
         return (self.repeat_penalty, self.frequency_penalty, self.presence_penalty) != (1.0, 0.0, 0.0)
 
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether a draw depends on the logits and the temperature alone: no truncation, no memory of earlier tokens."""
+        truncates = bool(self.top_k) or self.top_p < 1 or self.min_p > 0 or self.typical_p < 1
+        return not self.has_penalties and (self.temperature == 0 or not truncates)
+
+
 class Sampler:
     """A sampler chain for one sequence: it remembers what was sampled (penalties) and its random state (seed)."""
 

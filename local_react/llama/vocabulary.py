@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import llama_cpp
@@ -122,6 +123,18 @@ class Vocabulary:
                 return buffer.raw[:n]
             size = -n
 
+    def longer_pieces(self, prefix: bytes) -> Iterator[bytes]:
+        """The bytes of every token that begins with `prefix` and goes on, in order; control tokens are left out."""
+        pieces = self._sorted_pieces
+        for index in range(bisect_right(pieces, prefix), len(pieces)):
+            if not pieces[index].startswith(prefix):
+                return
+            yield pieces[index]
+
+    @cached_property
+    def _sorted_pieces(self) -> list[bytes]:
+        return sorted({self.piece(token) for token in range(self.n_tokens) if not self.is_control(token)})
+
     def join(self, ids: Iterable[int]) -> bytes:
         """The bytes of a run of tokens."""
         return b"".join(map(self.piece, ids))
@@ -141,6 +154,11 @@ class Vocabulary:
     def end_tokens(self) -> frozenset[int]:
         """Every end-of-generation token."""
         return frozenset(token for token in range(self.n_tokens) if self.is_end(token))
+
+    @cached_property
+    def end_list(self) -> list[int]:
+        """The end tokens as an index into a row of logits."""
+        return sorted(self.end_tokens)
 
 
 def _is_broken(data: bytes) -> bool:
