@@ -231,8 +231,22 @@ def repeat(item: Regular | str, low: int = 0, high: int | None = None) -> Regula
         return EMPTY if low else EPSILON
     if low == 1 and high == 1:
         return item
-    low = 0 if item.is_nullable else low
+    if item.is_nullable:
+        # A repetition of what may be empty is left-recursive for some engines.
+        return repeat(not_empty(item), 0, high)
     return _share(Repeat, low == 0, item, low, high)
+
+
+def not_empty(expression: Regular) -> Regular:
+    """The words but the empty one."""
+    match expression:
+        case Sequence(head, tail) if expression.is_nullable:
+            return choice(sequence(not_empty(head), tail), not_empty(tail))
+        case Choice(options):
+            return choice(*(not_empty(option) for option in options))
+        case Repeat(item, 0, high):
+            return repeat(item, 1, high)
+    return EMPTY if expression is EPSILON else expression
 
 
 def one_of_words(words: Iterable[str]) -> Regular:

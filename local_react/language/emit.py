@@ -1,0 +1,262 @@
+"""The texts of an expression for the engines: GBNF for llama.cpp, Lark for llguidance, a regex for outlines.
+
+All three spell sets of characters in code points, for these engines read UTF-8. What an expression shares becomes a rule
+of its own in GBNF and Lark, named by a number; a regex has no rules, so there it is spelled each time. Derivatives in
+the middle of a character have no text. No text has an empty alternative, a line that begins with `|`, or brackets nested
+deeper than `MAX_NESTING`: llama.cpp misreads or dies of those.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from local_react.errors import GrammarError
+from local_react.language.codepoints import Ranges
+from local_react.language.regular import (
+    EPSILON,
+    Characters,
+    Choice,
+    Literal,
+    Regular,
+    Repeat,
+    Sequence,
+    choice,
+    repeat,
+    sequence,
+)
+
+MAX_NESTING = 40
+"""How deep brackets nest within one rule."""
+
+MAX_REGEX = 2_000_000
+"""The most characters of a regex: what is shared is written again each time, so values of any type grow beyond use."""
+
+MAX_COUNT = 1000
+"""The largest number of repetitions that is written as one: llama.cpp refuses from 2000 on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How one notation spells the parts. `rule_name` makes a name of a number; without it there are no rules."""
+
+    literal: Callable[[str], str]
+    range: Callable[[int, int], str]
+    set_of: Callable[[str], str]
+    group: tuple[str, str]
+    joint: str
+    rule_name: Callable[[int], str] | None = None
+    max_count: int | None = None
+
+
+def to_gbnf(expression: Regular, root: str = "root") -> str:
+    """The language as a llama.cpp grammar whose first rule is `root`. Raises ValueError for a rule name it can't read."""
+    if re.fullmatch(r"[a-zA-Z][a-zA-Z0-9-]*", root) is None or re.fullmatch(r"r[0-9]+", root):
+        raise ValueError(f"{root!r} can't be the name of a rule. Take letters, digits and -, and not r with a number.")
+    return _Printer(GBNF).rules(expression, root, "{} ::= {}\n")
+
+
+def to_lark(expression: Regular) -> str:
+    """The language as a Lark grammar for llguidance: one terminal, so that its lexer does all the work."""
+    return "start: TEXT\n" + _Printer(LARK).rules(expression, "TEXT", "{}: {}\n")
+
+
+def to_regex(expression: Regular) -> str:
+    """The language as a regular expression in Rust's syntax, for a match of the whole text.
+
+    Raises GrammarError where it would be longer than `MAX_REGEX` characters.
+    """
+    size = _size(expression, {})
+    if size > MAX_REGEX:
+        raise GrammarError(
+            f"As one regular expression this language takes about {size:,} characters, and {MAX_REGEX:,} are the most. "
+            "Take another engine, or tools with simpler parameters."
+        )
+    return _Printer(REGEX).write(expression, 0, 0)
+
+
+def _size(node: Regular, known: dict[Regular, int]) -> int:
+    """About how many characters the regex has."""
+    if node not in known:
+        match node:
+            case Literal(data):
+                known[node] = len(data)
+            case Characters(ranges):
+                known[node] = 12 * len(ranges)
+            case Sequence(head, tail):
+                known[node] = _size(head, known) + _size(tail, known)
+            case Choice(options):
+                known[node] = 6 + sum(_size(option, known) + 1 for option in options)
+            case Repeat(item, _, _):
+                known[node] = 6 + _size(item, known)
+            case _:
+                known[node] = 0
+    return known[node]
+
+
+def _code(code: int) -> str:
+    """A code point in GBNF."""
+    if code < 0x80 and chr(code).isalnum():
+        return chr(code)
+    return f"\\x{code:02X}" if code <= 0xFF else f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"
+
+
+def _gbnf_literal(text: str) -> str:
+    return '"' + re.sub(r'["\\\x00-\x1f\x7f-\x9f\u2028\u2029]', lambda match: _code(ord(match[0])), text) + '"'
+
+
+def _gbnf_range(low: int, high: int) -> str:
+    return _code(low) if low == high else f"{_code(low)}-{_code(high)}"
+
+
+def _rust_code(code: int) -> str:
+    return chr(code) if code < 0x80 and chr(code).isalnum() else f"\\x{{{code:X}}}"
+
+
+def _rust_literal(text: str) -> str:
+    return re.sub(r"[^\w ]|[\x00-\x1f\x7f-\x9f]", lambda match: _rust_code(ord(match[0])), text)
+
+
+def _rust_range(low: int, high: int) -> str:
+    return _rust_code(low) if low == high else f"{_rust_code(low)}-{_rust_code(high)}"
+
+
+def _in_brackets(ranges: str) -> str:
+    return f"[{ranges}]"
+
+
+def _in_slashes(ranges: str) -> str:
+    return f"/[{ranges}]/"
+
+
+def _lark_literal(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+GBNF = Dialect(_gbnf_literal, _gbnf_range, _in_brackets, ("(", ")"), " ", lambda number: f"r{number}", MAX_COUNT)
+LARK = Dialect(_lark_literal, _rust_range, _in_slashes, ("(", ")"), " ", lambda number: f"T{number}")
+REGEX = Dialect(_rust_literal, _rust_range, _in_brackets, ("(?:", ")"), "")
+
+
+class _Printer:
+    """Writes one expression; gathers the rules that are still to be written."""
+
+    __slots__ = ("dialect", "names", "waiting", "shared")
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+        self.names: dict[Regular, str] = {}
+        self.waiting: list[Regular] = []
+        self.shared: set[Regular] = set()
+
+    def rules(self, expression: Regular, root: str, form: str) -> str:
+        self.shared = _shared(expression)
+        lines = [form.format(root, self.write(expression, 0, 0))]
+        done = 0
+        while done < len(self.waiting):
+            node = self.waiting[done]
+            done += 1
+            lines.append(form.format(self.names[node], self.write(node, 0, 0)))
+        return "".join(lines)
+
+    def part(self, node: Regular, binding: int, depth: int) -> str:
+        """A part of a rule: spelled in place, or by the name of a rule of its own."""
+        is_compound = isinstance(node, (Sequence, Choice, Repeat))
+        if self.dialect.rule_name is None or not is_compound:
+            return self.write(node, binding, depth)
+        # A repeated group is copied by llama.cpp, a rule is not.
+        if node not in self.shared and depth < MAX_NESTING and binding < 2:
+            return self.write(node, binding, depth)
+        if node not in self.names:
+            self.names[node] = self.dialect.rule_name(len(self.names) + 1)
+            self.waiting.append(node)
+        return self.names[node]
+
+    def write(self, node: Regular, binding: int, depth: int) -> str:
+        """The text of a node, in brackets where what stands round it binds closer (1 a sequence, 2 a repetition)."""
+        match node:
+            case Literal(data):
+                text = self.dialect.literal(data.decode())
+                return self.grouped(text) if binding == 2 and len(data.decode()) != 1 else text
+            case Characters(ranges):
+                return self.set_of(ranges)
+            case Sequence():
+                text = self.dialect.joint.join(self.parts(node, depth))
+                return self.grouped(text) if binding == 2 else text
+            case Choice(options):
+                return self.options(options, binding, depth)
+            case Repeat(item, low, high):
+                return self.repeated(item, low, high, binding, depth)
+        raise ValueError("The empty language and half-read characters can't be written. Write the whole language.")
+
+    def parts(self, node: Regular, depth: int) -> list[str]:
+        found = []
+        while isinstance(node, Sequence):
+            found.append(self.part(node.head, 1, depth + 1))
+            node = node.tail
+            if node in self.shared:
+                break
+        return [*found, self.part(node, 1, depth + 1)]
+
+    def options(self, options: tuple[Regular, ...], binding: int, depth: int) -> str:
+        written = [self.part(option, 0, depth + 1) for option in options if option is not EPSILON]
+        text = (" | " if self.dialect.joint else "|").join(written)
+        if len(written) < len(options):
+            text = self.grouped(text) + "?"
+            return self.grouped(text) if binding == 2 else text
+        return self.grouped(text) if binding else text
+
+    def repeated(self, item: Regular, low: int, high: int | None, binding: int, depth: int) -> str:
+        limit = self.dialect.max_count
+        if limit is not None and max(low, high or 0) > limit:
+            return self.part(_in_chunks(item, low, high, limit), binding, depth)
+        match low, high:
+            case 0, None:
+                count = "*"
+            case 1, None:
+                count = "+"
+            case 0, 1:
+                count = "?"
+            case _:
+                count = f"{{{low}}}" if low == high else f"{{{low},{'' if high is None else high}}}"
+        text = self.part(item, 2, depth + 1) + count
+        return self.grouped(text) if binding == 2 else text
+
+    def set_of(self, ranges: Ranges) -> str:
+        return self.dialect.set_of("".join(self.dialect.range(low, high) for low, high in ranges))
+
+    def grouped(self, text: str) -> str:
+        opening, closing = self.dialect.group
+        return f"{opening}{text}{closing}"
+
+
+def _in_chunks(item: Regular, low: int, high: int | None, limit: int) -> Regular:
+    """The same repetition, made of counts up to the limit."""
+    chunk = repeat(item, limit, limit)
+    if low > limit:
+        return sequence(chunk, repeat(item, low - limit, None if high is None else high - limit))
+    if high is None:
+        return repeat(item, low, None)
+    return choice(repeat(item, low, limit), sequence(chunk, repeat(item, 1, high - limit)))
+
+
+def _shared(expression: Regular) -> set[Regular]:
+    """The compound parts that are met more than once."""
+    counts: Counter[Regular] = Counter()
+    stack = [expression]
+    while stack:
+        node = stack.pop()
+        counts[node] += 1
+        if counts[node] > 1:
+            continue
+        match node:
+            case Sequence(head, tail):
+                stack += (head, tail)
+            case Choice(options):
+                stack += options
+            case Repeat(item, _, _):
+                stack.append(item)
+    return {node for node, count in counts.items() if count > 1 and isinstance(node, (Sequence, Choice, Repeat))}
