@@ -53,7 +53,7 @@ from local_react.language.types import (
 class Bounds:
     """What keeps a language small. `max_text=None` sets no limit on texts that have none of their own."""
 
-    max_text: int | None = 200
+    max_text: int | None = 400
     depth: int = 3
 
 
