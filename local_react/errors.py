@@ -6,6 +6,9 @@
     │   └── DecodeError            llama.cpp refused to compute
     ├── ContextOverflow            the text doesn't fit the model's window
     ├── ToolError                  a tool can't be registered
+    ├── ConstraintError            a constraint can't be kept, so the run stops
+    │   └── ConstraintCompileTimeout   a grammar takes too long to compile
+    ├── GrammarError               a language can't be built, or a grammar can't be used
     ├── PromptError                an exemplar or a question can't be used
     ├── TraceError                 a trace file can't be read, or can't be written any more
     └── SettingsError              an option has a value that makes no sense
@@ -58,6 +61,29 @@ class ContextOverflow(LocalReactError):
 
 class ToolError(LocalReactError):
     """A tool can't be registered: its name, signature or schema is at fault."""
+
+
+class ConstraintError(LocalReactError):
+    """A constraint can't be kept: the run stops, and never goes on without it."""
+
+
+class ConstraintCompileTimeout(ConstraintError):
+    """A grammar takes too long to compile; the message names the tool to blame."""
+
+
+class GrammarError(LocalReactError):
+    """A language can't be built from tools and protocol, or the text of a grammar can't be used.
+
+    `rule`, `line` (from 1) and `position` (in characters, from 0) tell where in a text, None where there is none.
+    """
+
+    def __init__(
+        self, message: str, *, rule: str | None = None, line: int | None = None, position: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.rule = rule
+        self.line = line
+        self.position = position
 
 
 class PromptError(LocalReactError):

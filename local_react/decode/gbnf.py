@@ -1,0 +1,52 @@
+"""The gbnf engine: llama.cpp's own grammar, with no further package.
+
+Asked about the one token that was drawn it is as quick as any (6 µs); about the whole vocabulary it takes milliseconds,
+which only a refused token costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from local_react.language.emit import to_gbnf
+from local_react.language.regular import Regular
+from local_react.llama.grammar import NativeGrammar
+from local_react.llama.vocabulary import Vocabulary
+
+
+class GbnfEngine:
+    """Compiles languages with llama.cpp."""
+
+    name = "gbnf"
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._compiled: dict[Regular, NativeGrammar] = {}
+
+    def match(self, language: Regular) -> GbnfMatcher:
+        """A matcher at the beginning of the language."""
+        if language not in self._compiled:
+            self._compiled[language] = NativeGrammar(to_gbnf(language), self._vocabulary)
+        return GbnfMatcher(self._compiled[language].copy())
+
+
+class GbnfMatcher:
+    """The state of one sequence."""
+
+    def __init__(self, grammar: NativeGrammar) -> None:
+        self._grammar = grammar
+
+    def allows(self, token: int) -> bool:
+        """Whether the token may come next."""
+        return self._grammar.allows(token)
+
+    def advance(self, ids: Sequence[int]) -> None:
+        """These tokens came."""
+        for token in ids:
+            self._grammar.accept(token)
+
+    def mask(self, logits: np.ndarray) -> None:
+        """Set the logits of what may not come next to -inf, in place."""
+        self._grammar.mask(logits)
