@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from local_react.language.brackets import VALUE_OPENERS
-from local_react.language.codepoints import EVERY, Ranges, common, matching, of_text, unite, without
+from local_react.language.codepoints import EVERY, Ranges, common, of_text, unite, without
 from local_react.language.derivative import accepts
 from local_react.language.literals import QUOTES
 from local_react.language.patterns import find_expression
@@ -42,7 +42,12 @@ GROUP_DEPTH = 3
 CONTROLS: Ranges = unite([(0, 0x1F), (0x7F, 0x9F), (0x2028, 0x2029)])
 """Characters that are always escaped: they end lines, or can't be seen."""
 
-SPACES: Ranges = matching(r"\s")
+SPACES: Ranges = unite([
+    (0x9, 0xD), (0x1C, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A), (0x2028, 0x2029),
+    (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000),
+])
+"""What `str.strip` takes off."""
+
 VISIBLE: Ranges = without(EVERY, unite(CONTROLS + SPACES))
 
 _OPENERS = of_text("".join(VALUE_OPENERS - {"["}))
@@ -90,11 +95,11 @@ def text_expression(type: Text, max_text: int | None) -> Regular:
 
 
 @lru_cache(maxsize=256)
-def raw_text(type: Text, name: str, max_text: int | None) -> Regular:
-    """The texts that stand raw as the value of the one parameter `name`."""
-    if is_limited(type):
+def raw_text(type: Text, name: str, max_text: int | None, group_depth: int = GROUP_DEPTH) -> Regular:
+    """The texts that stand raw as the value of the one parameter `name`; with `group_depth=0` only simple ones."""
+    if is_limited(type) or group_depth == 0:
         return _edged(within(text_expression(type, max_text), _SIMPLE))
-    return without_assignment(_edged(_run(GROUP_DEPTH, max_text, may_end_quoted=True)), name)
+    return without_assignment(_edged(_run(group_depth, max_text, may_end_quoted=True)), name)
 
 
 @lru_cache(maxsize=256)
@@ -153,22 +158,20 @@ def _run(depth: int, max_text: int | None, *, may_end_quoted: bool) -> Regular:
 
     Behind an opener and blanks a quote would open a quoted value, elsewhere it is a character like any other.
     """
-    if depth < 0:
-        return EMPTY
-    opening = choice(characters(_OPENERS))
     waiting = repeat(characters(unite(_OPENERS + of_text(" "))))
-    group = sequence("[", optional(_run(depth - 1, max_text, may_end_quoted=False)), "]")
-    signed = sequence("<", characters(_AFTER_SIGN))
-    signed_at_once = sequence("<", characters(without(_AFTER_SIGN, of_text(" "))))
-    begun = choice(characters(_ORDINARY), signed_at_once, group, _quoted(max_text))
+    opened = sequence(optional("<"), characters(_OPENERS), waiting)
+    group = EMPTY
+    if depth > 0:
+        group = sequence("[", optional(_run(depth - 1, max_text, may_end_quoted=False)), "]")
+    begun = choice(characters(_ORDINARY), sequence("<", characters(without(_AFTER_SIGN, of_text(" ")))), _quoted(max_text))
     unit = choice(
-        characters(unite(_ORDINARY + _QUOTES + of_text(" "))), signed, group, sequence(opening, waiting, begun),
-        sequence("<", opening, waiting, begun),
+        characters(unite(_ORDINARY + _QUOTES + of_text(" "))), sequence("<", characters(_AFTER_SIGN)),
+        sequence(opened, begun), sequence(optional(opened), group),
     )
     # An apostrophe where a value may begin is harmless if no bracket follows that it could hide.
     tail = sequence("'", repeat(characters(without(EVERY, unite(CONTROLS + of_text("[]<\""))))))
-    end = choice(EPSILON, sequence(opening, waiting, choice(EPSILON, tail) if may_end_quoted else EPSILON))
-    return sequence(waiting, begun, repeat(unit, 0, max_text), end)
+    end = optional(opened, choice(EPSILON, tail) if may_end_quoted else EPSILON)
+    return sequence(waiting, choice(begun, group), repeat(unit, 0, max_text), end)
 
 
 def _quoted(max_text: int | None) -> Regular:

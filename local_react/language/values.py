@@ -8,7 +8,7 @@ values of any type nest `Bounds.depth` deep. There is no free white space.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,7 +18,7 @@ from local_react.language.codepoints import EVERY, without
 from local_react.language.literals import write_literal, write_string
 from local_react.language.numerals import date, date_time, decimal_number, whole_number
 from local_react.language.patterns import UnsupportedPattern
-from local_react.language.plain import SPACES, bare_text, quoted_text, raw_text, text_expression
+from local_react.language.plain import GROUP_DEPTH, SPACES, bare_text, quoted_text, raw_text, text_expression
 from local_react.language.regular import (
     EMPTY,
     Regular,
@@ -51,10 +51,15 @@ from local_react.language.types import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """What keeps a language small. `max_text=None` sets no limit on texts that have none of their own."""
+    """What keeps a language small. `max_text=None` sets no limit on texts that have none of their own.
+
+    `group_depth` is how deep square brackets nest in raw text; with 0, only simple characters stand raw, which keeps a
+    regex short. What doesn't stand raw can be written in quotes.
+    """
 
     max_text: int | None = 400
     depth: int = 3
+    group_depth: int = GROUP_DEPTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,11 @@ class Place:
 def raw_value(parameter: Parameter, place: Place) -> Regular:
     """The one text of a tool that takes one: raw where it can stand so, quoted too."""
     assert isinstance(parameter.type, Text)
-    raw = _of_text(raw_text, parameter.type, place, parameter.name)
+
+    def build(type: Text, max_text: int | None) -> Regular:
+        return raw_text(type, parameter.name, max_text, place.bounds.group_depth)
+
+    raw = _of_text(build, parameter.type, place)
     return choice(raw, quoted_text(_of_text(text_expression, parameter.type, place)))
 
 
@@ -81,7 +90,7 @@ def answer_value(parameter: Parameter, bounds: Bounds) -> Regular:
     """What the call takes that ends a run: a text that isn't blank."""
     visible = characters(without(EVERY, SPACES))
     text = sequence(repeat(characters(SPACES), 0, bounds.max_text), visible, repeat(any_character(), 0, bounds.max_text))
-    return choice(raw_text(Text(), parameter.name, bounds.max_text), quoted_text(text))
+    return choice(raw_text(Text(), parameter.name, bounds.max_text, bounds.group_depth), quoted_text(text))
 
 
 def token_value(type: Type, place: Place) -> Regular:
@@ -128,10 +137,10 @@ def json_value(type: Type, place: Place) -> Regular:
     return _anything(place.bounds.depth, place.bounds.max_text)
 
 
-def _of_text(build, type: Text, place: Place, *names: str) -> Regular:  # type: ignore[no-untyped-def]
+def _of_text(build: Callable[[Text, int | None], Regular], type: Text, place: Place) -> Regular:
     """What `build` makes of a type of text; its refusals with the place."""
     try:
-        return build(type, *names, place.bounds.max_text)
+        return build(type, place.bounds.max_text)
     except UnsupportedPattern as error:
         remedy = "Write the pattern without it, or check that part in the tool."
         raise place.refusal(f"the pattern {type.pattern!r} has {error}, which no grammar expresses", remedy) from error
