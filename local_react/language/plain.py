@@ -162,8 +162,9 @@ def _run(depth: int, max_text: int | None, *, may_end_quoted: bool) -> Regular:
     opened = sequence(optional("<"), characters(_OPENERS), waiting)
     group = EMPTY
     if depth > 0:
-        group = sequence("[", optional(_run(depth - 1, max_text, may_end_quoted=False)), "]")
-    begun = choice(characters(_ORDINARY), sequence("<", characters(without(_AFTER_SIGN, of_text(" ")))), _quoted(max_text))
+        # Counted inside as well as outside, the states of a recogniser would multiply.
+        group = sequence("[", optional(_run(depth - 1, None, may_end_quoted=False)), "]")
+    begun = choice(characters(_ORDINARY), sequence("<", characters(without(_AFTER_SIGN, of_text(" ")))), _quoted())
     unit = choice(
         characters(unite(_ORDINARY + _QUOTES + of_text(" "))), sequence("<", characters(_AFTER_SIGN)),
         sequence(opened, begun), sequence(optional(opened), group),
@@ -174,11 +175,11 @@ def _run(depth: int, max_text: int | None, *, may_end_quoted: bool) -> Regular:
     return sequence(waiting, choice(begun, group), repeat(unit, 0, max_text), end)
 
 
-def _quoted(max_text: int | None) -> Regular:
+def _quoted() -> Regular:
     """A quoted value inside raw text, where brackets don't count."""
     ordinary = without(EVERY, unite(CONTROLS + of_text("\"\\<")))
     pair = sequence("\\", characters(without(EVERY, unite(CONTROLS + of_text("<")))))
-    return sequence('"', repeat(choice(characters(ordinary), pair), 0, max_text), '"')
+    return sequence('"', repeat(choice(characters(ordinary), pair)), '"')
 
 
 def quoted_text(expression: Regular) -> Regular:

@@ -103,7 +103,8 @@ def test_without_the_empty_word_all_others_stay(pair: tuple[Regular, str]) -> No
 
 def test_what_is_built_alike_is_one_object() -> None:
     assert sequence("a", sequence("b", "c")) is sequence(sequence("a", "b"), "c") is literal("abc")
-    assert choice("a", choice("b", "a")) is choice("a", "b") and choice(characters("ab"), characters("bc")) is characters("abc")
+    assert choice("a", choice("b", "a")) is choice("a", "b")
+    assert choice(characters("ab"), characters("bc")) is characters("abc")
     assert repeat("a", 1, 1) is literal("a")
     assert sequence("a", EMPTY) is EMPTY and choice(EMPTY, "a") is literal("a") and sequence() is EPSILON
     assert optional("a") is choice("a", EPSILON, "a") and optional(repeat("a")) is repeat("a")
