@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 
 from local_react.cli.ask import describe_ending
+from local_react.cli.picture import draw, open_recorder, title_of
 from local_react.cli.printer import Printer, show_trace
 from local_react.cli.streams import Hint, open_console, say, take_stdout
 from local_react.cli.text import make_visible
@@ -25,13 +27,32 @@ def trace_command() -> None:
 
 @trace_command.command("show")
 @click.argument("file")
-def show_command(file: str) -> None:
+@click.option("--svg", metavar="PICTURE.svg", help="Draw the run in this file.  [default: print it]")
+def show_command(file: str, svg: str | None) -> None:
     """Print a run from its trace FILE, as it looked when it ran."""
     trace = Trace.read(file)
+    if svg is not None:
+        _write_picture(Path(svg), trace)
+        return
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")
     console = open_console(sys.stdout)
     say(console, trace.question)
+    _show_run(console, trace)
+
+
+def _write_picture(path: Path, trace: Trace) -> None:
+    recorder, title = open_recorder(), title_of(trace.question)
+    if title != trace.question:
+        say(recorder, trace.question)
+    _show_run(recorder, trace)
+    try:
+        path.write_text(draw(recorder, title), encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"{path} can't be written: {error.strerror}.") from error
+
+
+def _show_run(console: Console, trace: Trace) -> None:
     show_trace(trace, Printer(console, Hint(open_console(None))))
     _show_end(console, trace)
 

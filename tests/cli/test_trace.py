@@ -1,12 +1,15 @@
 """`local-react trace`: showing and replaying."""
 
 import json
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
 
 from local_react import ScriptedModel, Trace, run, tool
 from local_react.cli import main
+
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 @tool
@@ -102,3 +105,25 @@ def test_a_replay_with_real_tools_runs_them(file, tmp_path):
     result = invoke("replay", file, "--tools", tmp_path / "tools.py")
     assert result.exit_code == 1
     assert "Step 1 differs in its observation." in result.stdout and "'green'" in result.stdout
+
+
+def test_a_run_is_drawn_as_it_is_shown(file, tmp_path):
+    picture = tmp_path / "run.svg"
+    result = invoke("show", file, "--svg", picture)
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+    texts = [text.text.replace("\xa0", " ") for text in ElementTree.parse(picture).iter(f"{SVG}text")]
+    question, *shown = invoke("show", file).stdout.splitlines()
+    assert texts[0] == question
+    assert "\n".join(texts[1:]).replace(" ", "").replace("\n", "") == "".join(shown).replace(" ", "")
+
+
+def test_a_question_that_is_too_long_for_a_title_is_in_the_picture(tmp_path):
+    file, picture, question = tmp_path / "t.jsonl", tmp_path / "run.svg", "Why? " * 40
+    run(question, model=ScriptedModel([" Done.\nAction: finish[so]\n"]), trace=file)
+    invoke("show", file, "--svg", picture)
+    assert picture.read_text(encoding="utf-8").count("Why?") > 40
+
+
+def test_a_picture_that_cannot_be_written_is_one_message(file, tmp_path):
+    result = invoke("show", file, "--svg", tmp_path)
+    assert result.exit_code == 2 and "can't be written" in result.stderr
