@@ -61,6 +61,8 @@ class Sampler:
 
     def __init__(self, settings: Sampling, context: llama_cpp.llama_context_p, n_vocab: int) -> None:
         self._context = context
+        self._n_vocab = n_vocab
+        self._is_argmax = settings.temperature == 0 and not settings.has_penalties
         self._chain = llama_cpp.llama_sampler_chain_init(llama_cpp.llama_sampler_chain_default_params())
         for sampler in _links(settings, n_vocab):
             llama_cpp.llama_sampler_chain_add(self._chain, sampler)
@@ -70,6 +72,10 @@ class Sampler:
 
     def sample(self, row: int) -> int:
         """Choose a token from row `row` of the last decoded batch, and remember it."""
+        if self._is_argmax:
+            # The same token (the first of the likeliest), without the candidate list of the whole vocabulary that
+            # llama_sampler_sample makes: 0.4 ms a token on 262,144 tokens, where a decode call takes 18 (0.3.36).
+            return int(view_logits(self._context, row, self._n_vocab).argmax())
         return llama_cpp.llama_sampler_sample(self._chain, self._context, row)
 
     def close(self) -> None:
