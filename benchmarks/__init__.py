@@ -1,0 +1,1 @@
+"""Experiments: scripts that measure local_react, and the results they gave."""
