@@ -30,7 +30,7 @@ _HOMES = {
     "decode.scripted": ("ScriptedModel",),
     "guards": ("Guards",),
     "trace": ("Trace",),
-    "schedule": ("run", "run_many"),
+    "runs": ("run", "run_many"),
 }
 _HOME_OF = {name: f"local_react.{home}" for home, names in _HOMES.items() for name in names}
 

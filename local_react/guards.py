@@ -22,6 +22,7 @@ class Guards:
     approval              tools that need approval ask for it
     tool_time_limits      each tool has its time limit
     observation_tokens    an observation is cut to this many tokens
+    max_thought_tokens    under a constraint, a thought is cut to this many tokens
     max_steps, max_step_tokens, max_tokens (sampled in the run), time_limit_s (seconds)
     min_calls             an answer before this many calls is refused
     max_malformed         so many malformed steps running end the run
@@ -41,6 +42,7 @@ class Guards:
     observation_tokens: int | None = 400
     max_steps: int | None = 10
     max_step_tokens: int = 256
+    max_thought_tokens: int | None = 96
     max_tokens: int | None = None
     time_limit_s: float | None = None
     min_calls: int = 0

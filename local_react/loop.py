@@ -10,21 +10,25 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, Union
 
-from local_react.decode.generate import Completion, Decoder, Generation
+from local_react.decode.completion import Completion, join_completions
+from local_react.decode.generate import Decoder, Generation
 from local_react.decode.stop import StopScanner
 from local_react.errors import ContextOverflow, SettingsError
 from local_react.guards import CallHistory, Guards
 from local_react.language import notices
 from local_react.language.arguments import Misfit, fit_arguments
-from local_react.language.observation import NOTHING_RUN, cut, indent
+from local_react.language.observation import cut
 from local_react.language.parse import parse_step
 from local_react.language.prompt import Prompt, count_parts
-from local_react.language.protocol import LabelKind, Protocol
+from local_react.language.protocol import Protocol
 from local_react.language.step import Action, Answer, Call, Malformed, Observation
 from local_react.llama.sampling import Sampling
+from local_react.pen import Pen
 from local_react.recorder import Recorder
+from local_react.steering import Steering
 from local_react.tools.tool import Tool
 from local_react.tools.toolbox import Toolbox
 from local_react.trace import Ending, spell_pieces, write_action
@@ -50,6 +54,7 @@ class Setup:
     strict: bool
     n_top_logprobs: int | None
     approve: Approve | None
+    steering: Steering | None
 
 
 class Ended(Exception):
@@ -74,7 +79,6 @@ class Episode:
         self._history = CallHistory()
         self._n_malformed = 0
         self._n_sampled = 0
-        self._last: Completion | None = None  # the completion whose end the transcript still ends with
 
     def run(self, decoder: Decoder) -> Generator[Waiting, Any, None]:
         """The episode as a coroutine; it has ended when the generator has. The trace is in the recorder."""
@@ -103,6 +107,7 @@ class Episode:
         decoder = self._decoder
         self._transcript = decoder.open(self._prompt_ids, self._n_shared)
         self._sampler = decoder.sampler(self._setup.sampling)
+        self._pen = Pen(self._transcript, decoder, self._protocol, self._recorder)
         sizes = [len(decoder.vocabulary.piece(id)) for id in self._prompt_ids if id != decoder.vocabulary.bos]
         self._recorder.record(
             "prompt", parts=count_parts(self._prompt, sizes), n_shared=self._n_shared, n_evaluated=self._transcript.n_evaluated
@@ -111,27 +116,71 @@ class Episode:
 
     def _think_and_act(self, number: int) -> Generator[Waiting, Any, Action]:
         """Let the model write its step, and read it."""
-        line = self._protocol.label(self._protocol.opening, number)
-        generation = Generation(
-            self._transcript, self._sampler, self._scanner(line), max_tokens=self._token_budget(),
-            n_top_logprobs=self._setup.n_top_logprobs,
-            on_text=lambda text: self._recorder.stream("delta", step=number, text=text),
-        )
-        n_before = len(self._transcript)
         started = self._recorder.elapsed()
-        self._decoder.start(generation)
-        completion: Completion = yield generation
-        self._last = completion
+        write = self._write_constrained if self._is_constrained else self._write_freely
+        completion = yield from write(number)
+        self._pen.follow(completion)
         self._n_sampled += completion.n_sampled
-        self._record_completion(number, completion, list(self._transcript.ids[n_before:]), started)
+        self._record_completion(number, completion, started)
         action = parse_step(
-            completion.text, self._protocol, self._setup.toolbox, strict=self._setup.strict, primed=line,
-            truncated=completion.reason in ("length", "window"),
+            completion.text, self._protocol, self._setup.toolbox, strict=self._setup.strict,
+            primed=self._protocol.label(self._protocol.opening, number), truncated=completion.reason in ("length", "window"),
         )
         self._recorder.record("action", step=number, **write_action(action))
         if completion.reason == "window" and isinstance(action, Malformed):
             raise Ended("context_full", error=f"The window of {self._decoder.window:,} tokens is full.")
         return action
+
+    @property
+    def _is_constrained(self) -> bool:
+        steering = self._setup.steering
+        return steering is not None and (steering.reach != "repair" or self._n_malformed > 0)
+
+    def _write_freely(self, number: int) -> Generator[Waiting, Any, Completion]:
+        line = self._protocol.label(self._protocol.opening, number)
+        return (yield from self._generate(Generation(
+            self._transcript, self._sampler, self._scanner(line), max_tokens=self._token_budget(), **self._watching(number)
+        )))
+
+    def _write_constrained(self, number: int) -> Generator[Waiting, Any, Completion]:
+        """A free thought with a budget and a line of its own, then the action in its language."""
+        steering, protocol, guards = self._setup.steering, self._protocol, self._guards
+        language = steering.language(
+            number=number, allow_answer=self._history.n_calls >= guards.min_calls,
+            only_answer=guards.final_answer and number == guards.max_steps,
+        )
+        n_left, n_reserved = self._token_budget(), steering.cost(language)
+        parts: list[Completion] = []
+        if protocol.thought is not None and steering.reach != "step":
+            label = protocol.label("thought", number).encode()
+            thought = yield from self._generate(Generation(
+                self._transcript, self._sampler, StopScanner(ends_with_line=True, line=label),
+                max_tokens=max(min(guards.max_thought_tokens or n_left, n_left - n_reserved), 1), **self._watching(number),
+            ))
+            self._pen.follow(thought)
+            n_left -= thought.n_sampled
+            label = self._pen.begin_action(None if steering.chooses_label else number)
+            self._recorder.stream("delta", step=number, text=label)
+            parts += [thought, label]
+        if n_left < n_reserved:
+            raise Ended("token_limit")
+        action = yield from self._generate(steering.generation(
+            language, self._transcript, self._sampler, max_tokens=n_left, **self._watching(number)
+        ))
+        return join_completions([*parts, action])
+
+    def _generate(self, generation: Generation) -> Generator[Waiting, Any, Completion]:
+        n_before = len(self._transcript)
+        self._decoder.start(generation)
+        completion: Completion = yield generation
+        text = "".join(spell_pieces(completion.pieces))
+        self._recorder.record("tokens", owner="model", text=text, ids=self._transcript.ids[n_before:])
+        return completion
+
+    def _watching(self, number: int) -> dict[str, Any]:
+        """What a generation tells while it runs."""
+        stream = partial(self._recorder.stream, "delta", step=number)
+        return {"n_top_logprobs": self._setup.n_top_logprobs, "on_text": lambda text: stream(text=text)}
 
     def _scanner(self, line: str) -> StopScanner:
         protocol, guards = self._protocol, self._guards
@@ -149,14 +198,10 @@ class Episode:
             raise Ended("token_limit")
         return min(guards.max_step_tokens, left)
 
-    def _record_completion(self, number: int, completion: Completion, ids: list[int], started: float) -> None:
-        values = {name: value for name, value in asdict(completion).items() if name not in ("pieces", "logprobs")}
-        if completion.logprobs:
-            values["logprobs"] = [asdict(logprob) for logprob in completion.logprobs]
-        pieces = spell_pieces(completion.pieces)
-        seconds = round(self._recorder.elapsed() - started, 6)
-        self._recorder.record("tokens", owner="model", text="".join(pieces), ids=ids)
-        self._recorder.record("completion", step=number, **values, pieces=pieces, seconds=seconds)
+    def _record_completion(self, number: int, completion: Completion, started: float) -> None:
+        values = asdict(completion) | {"pieces": spell_pieces(completion.pieces)}
+        values = {name: value for name, value in values.items() if value or name not in ("logprobs", "choices", "n_masks")}
+        self._recorder.record("completion", step=number, **values, seconds=round(self._recorder.elapsed() - started, 6))
 
     def _react(self, action: Action, number: int) -> Generator[Waiting, Any, Observation | None]:
         """Do what the step says; None where there is nothing to tell the model."""
@@ -228,13 +273,11 @@ class Episode:
         return text if len(pieces) <= budget else cut(pieces, budget)
 
     def _observe(self, observation: Observation | None, number: int) -> None:
-        """Write what came back, behind whatever the model has begun of its label."""
         if observation is None:
             return
         if observation.kind == "notice":
             self._record_observation(number, observation)
-        self._write_label(observation.kind, number)
-        self._append(f" {indent(observation.text)}", "observation" if observation.kind == "observation" else "program")
+        self._pen.write_observation(observation, number)
 
     def _begin_step(self, number: int) -> None:
         guards, protocol = self._guards, self._protocol
@@ -243,30 +286,8 @@ class Episode:
         if guards.final_answer and number == guards.max_steps:
             text = notices.ask_for_answer(protocol, number)
             self._recorder.record("notice", step=number, text=text)
-            self._write_label("notice", number)
-            self._append(f" {text}", "program")
-        self._write_label(protocol.opening, number)
-
-    def _write_label(self, kind: LabelKind, number: int) -> None:
-        """Begin a line with a label; what the model has already written of it isn't written again."""
-        label = self._protocol.label(kind, number)
-        last, self._last = self._last, None
-        begun = last.label if last is not None else ""
-        if not begun:
-            is_fresh_line = last is not None and last.text.endswith("\n")
-            self._append(label if is_fresh_line else f"\n{label}", "program")
-        elif label.startswith(begun):
-            self._append(label[len(begun) :], "program")
-        elif not (begun.endswith(":") and begun.startswith(label.split(" ")[0].rstrip(":"))):
-            self._append(f" {NOTHING_RUN}\n{label}", "program")
-
-    def _append(self, text: str, owner: Any) -> None:
-        ids = self._decoder.vocabulary.tokenize(text)
-        needed = len(self._transcript) + len(ids)
-        if needed >= self._decoder.window:
-            raise ContextOverflow("The run", needed=needed + 1, available=self._decoder.window, window=self._decoder.window)
-        self._transcript.append(ids, owner)
-        self._recorder.record("tokens", owner=owner, text=text, ids=ids)
+            self._pen.write_observation(Observation(text, kind="notice"), number)
+        self._pen.write_label(protocol.opening, number)
 
     def _record_observation(
         self, number: int, observation: Observation, *, traceback: str | None = None, started: float | None = None

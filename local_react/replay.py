@@ -7,6 +7,7 @@ those of the replay are a script's.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Mapping
 from concurrent.futures import Future
@@ -18,7 +19,7 @@ from local_react.errors import ModelError, SettingsError, ToolError, TraceError
 from local_react.guards import Guards
 from local_react.language.protocol import Protocol
 from local_react.language.step import Call, Observation
-from local_react.schedule import run
+from local_react.runs import run
 from local_react.tools.result import Result
 from local_react.tools.tool import Tool
 from local_react.tools.toolbox import Toolbox
@@ -126,6 +127,9 @@ def _whole(observation: Observation | None) -> tuple[str, str, bool]:
 def _read_guards(settings: Mapping[str, Any]) -> Guards:
     """The recorded guards, without those that depend on a clock or on the model's tokens."""
     values = {field.name: settings[field.name] for field in fields(Guards) if field.name in settings}
+    if settings.get("constrain"):
+        # A script has labels and forced text among its tokens, which a constrained step doesn't count as sampled.
+        values |= {"max_step_tokens": sys.maxsize, "max_tokens": None}
     # Tools with their time limits off are wrapped anew, which would lose a toolbox that replays.
     return Guards(**values | {"time_limit_s": None, "observation_tokens": None, "tool_time_limits": True})
 

@@ -15,7 +15,7 @@ SWITCHES = [
     "stop_strings", "one_action", "parse_notices", "unknown_tool_notices", "repeated_calls", "final_answer", "approval",
     "tool_time_limits",
 ]
-LIMITS = ["observation_tokens", "max_steps", "max_tokens", "time_limit_s", "max_malformed", "max_repeats"]
+LIMITS = ["observation_tokens", "max_steps", "max_thought_tokens", "max_tokens", "time_limit_s", "max_malformed", "max_repeats"]
 
 
 def test_every_guard_is_a_switch_or_a_limit_that_can_be_lifted() -> None:
@@ -44,7 +44,7 @@ def test_limits_down_to_the_lowest_are_accepted(values: dict[str, Any]) -> None:
 
 REFUSED = [
     *[{name: value} for name in SWITCHES for value in (None, 0, 1, "yes")],
-    *[{name: value} for name in ("max_steps", "max_step_tokens", "max_tokens", "max_malformed", "max_repeats")
+    *[{name: value} for name in ("max_steps", "max_step_tokens", "max_thought_tokens", "max_tokens", "max_malformed", "max_repeats")
       for value in (0, -1, 1.5, 2.0, True, "3", math.nan)],
     {"max_step_tokens": None}, {"min_calls": -1}, {"min_calls": None}, {"min_calls": 0.0}, {"observation_tokens": 15},
     {"observation_tokens": 0}, {"time_limit_s": -0.1}, {"time_limit_s": math.nan}, {"time_limit_s": "60"},

@@ -13,7 +13,7 @@ from local_react.cli.printer import Printer
 from local_react.cli.streams import Answers, Hint, say
 from local_react.cli.text import make_visible, write_json
 from local_react.errors import LocalReactError
-from local_react.schedule import run
+from local_react.runs import run
 from local_react.trace import Event, Trace, write_action
 
 ANSWERED, UNANSWERED, INTERRUPTED = 0, 1, 130

@@ -26,7 +26,7 @@ from local_react.errors import LocalReactError
 from local_react.llama.build import describe_build
 from local_react.llama.files import installed_models
 from local_react.llama.sampling import Sampling
-from local_react.schedule import AnyModel
+from local_react.runs import AnyModel
 from local_react.version import VERSION
 
 PACKAGES = ("llama-cpp-python", "outlines", "huggingface-hub", "numpy")

@@ -12,10 +12,12 @@ from typing import Any
 
 import click
 
+from local_react.decode.engines import ENGINES
 from local_react.guards import Guards
 from local_react.language.protocol import presets
 from local_react.llama.context import KV_TYPES
 from local_react.llama.sampling import Sampling
+from local_react.steering import REACHES
 
 PREFIX = "LOCAL_REACT_"
 """What the environment variable of each setting begins with."""
@@ -106,6 +108,7 @@ PROMPT = (
 _LIMITS = {
     "max_steps": "Steps of a run, at most; none for no limit.",
     "max_step_tokens": "Tokens of one step, at most.",
+    "max_thought_tokens": "Tokens of a thought, at most, under a constraint; none for no limit of its own.",
     "max_tokens": "Tokens that the model writes in a run, at most.  [default: none]",
     "time_limit": "Seconds that a run takes, at most.  [default: none]",
     "min_calls": "An answer before this many calls is refused.",
@@ -156,13 +159,20 @@ SAMPLING = (
     Setting("penalty_last_n", "So many last tokens count for the penalties.", click.INT, _SAMPLING["penalty_last_n"]),
     Setting("seed", "The seed of the sampler.", click.INT, _SAMPLING["seed"]),
 )
+CONSTRAINT = (
+    Setting("constrain", "Hold the model to valid calls.", default=False, is_switch=True),
+    Setting("reach", "What --constrain holds: the action, the step with its thought, or only the step after a malformed one.",
+            click.Choice(list(REACHES)), REACHES[0]),
+    Setting("engine", "What computes the constraint.", click.Choice(list(ENGINES)), next(iter(ENGINES))),
+    Setting("explain", "Keep in the trace how each token of an action came about.", default=False, is_switch=True),
+)
 RUN = (
     Setting("strict", "Read only the documented line, without repairs.", default=False, is_switch=True),
     Setting("logprobs", "Keep log-probabilities in the trace, with so many likeliest tokens.  [default: off]",
             click.IntRange(min=0)),
     Setting("trace", "Write the trace to this file, as the run goes.  [default: none]", metavar="FILE"),
 )
-SETTINGS = {setting.name: setting for group in (MODEL, TOOLS, PROMPT, GUARDS, SAMPLING, RUN) for setting in group}
+SETTINGS = {setting.name: setting for group in (MODEL, TOOLS, PROMPT, GUARDS, SAMPLING, CONSTRAINT, RUN) for setting in group}
 """Every setting by name."""
 
 

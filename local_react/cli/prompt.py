@@ -19,7 +19,7 @@ from local_react.cli.text import make_visible
 from local_react.language.exemplars import default_exemplars
 from local_react.language.prompt import Prompt, build_prompt, count_parts
 from local_react.llama.files import installed_models
-from local_react.schedule import AnyModel
+from local_react.runs import AnyModel
 
 NO_QUESTION = "…"
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from local_react.cli.ask import Desk, ask
-from local_react.cli.options import GUARDS, MODEL, PROMPT, RUN, SAMPLING, TOOLS, with_settings
+from local_react.cli.options import CONSTRAINT, GUARDS, MODEL, PROMPT, RUN, SAMPLING, TOOLS, with_settings
 from local_react.cli.settings_file import SETTINGS_FILE, with_settings_file
 from local_react.cli.setup import run_options
 from local_react.cli.streams import Hint, open_console, read_stdin, say, take_stdout
@@ -23,7 +23,7 @@ def with_run_settings(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--yes", is_flag=True, help="Approve all calls.  [default: ask]"),
         click.option("--quiet", "-q", is_flag=True, help="Nothing on stderr but errors.  [default: show the run]"),
         click.option("--json", "as_json", is_flag=True, help="The run as one line of JSON on stdout.  [default: the answer]"),
-        with_settings(TOOLS, MODEL, PROMPT, GUARDS, SAMPLING, RUN),
+        with_settings(TOOLS, MODEL, PROMPT, GUARDS, SAMPLING, CONSTRAINT, RUN),
     ):
         command = decorate(command)
     return command

@@ -19,8 +19,9 @@ from typing import Literal
 
 import numpy as np
 
+from local_react.decode.completion import TokenChoice
 from local_react.decode.constraint import Matcher, check_mask
-from local_react.decode.generate import ContextLike, Generation, SamplerLike, TokenChoice
+from local_react.decode.generate import ContextLike, Generation, SamplerLike
 from local_react.decode.stop import StopScanner
 from local_react.decode.transcript import Transcript
 from local_react.errors import ConstraintError, ContextOverflow

@@ -9,20 +9,16 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol as Interface
+from typing import Protocol as Interface
 
 import numpy as np
 
+from local_react.decode.completion import Completion, Reason, TokenChoice, TokenLogprob
 from local_react.decode.stop import StopScanner
 from local_react.decode.transcript import Transcript
 from local_react.errors import ContextOverflow
 from local_react.llama.context import Chunk
 from local_react.llama.sampling import Sampling, logprobs
-
-Reason = Literal["stop", "end", "length", "window", "constraint"]
-"""Why a completion ended: a stop fired; the model gave an end token; its token budget is spent; the window is full; the
-language that it was held to has ended."""
 
 
 class SamplerLike(Interface):
@@ -56,56 +52,6 @@ class ContextLike(Interface):
     def sampler(self, settings: Sampling) -> SamplerLike: ...
     def copy(self, source: int, target: int, n_tokens: int) -> None: ...
     def clear(self, sequence: int) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class TokenLogprob:
-    """A sampled token with its natural log-probability, and the likeliest tokens with theirs."""
-
-    token: int
-    logprob: float
-    top: tuple[tuple[int, float], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TokenChoice:
-    """How one token of a constrained completion came about.
-
-    `origin` is "sampled", "masked" (drawn again behind a mask), "forced" (the language left no other text) or "exit" (the
-    shortest way out, taken because the budget is spent). For drawn tokens, `mass` is the probability that the constraint
-    left to all allowed tokens together, and `wanted` the likeliest token of the model, with its probability.
-    """
-
-    token: int
-    origin: Literal["sampled", "masked", "forced", "exit"]
-    mass: float | None = None
-    wanted: int | None = None
-    wanted_probability: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """What one generation gave. `text` ends before the stop.
-
-    `label` is what the model wrote of a label behind the text, whole or in part. It stays in the transcript, so whoever
-    writes that label next writes only the rest. `pieces` are the bytes of each token kept; `n_cut_bytes` counts bytes of
-    half a character that the end cut off. `n_sampled` tokens were drawn, `n_forced` were put in without being drawn, and
-    `n_evaluated` ids were computed, in `n_decode_calls` batches. Under a constraint, `n_masks` masks were computed;
-    `choices` are there where they were asked for.
-    """
-
-    text: str
-    reason: Reason
-    label: str
-    pieces: tuple[bytes, ...]
-    n_sampled: int
-    n_forced: int
-    n_evaluated: int
-    n_decode_calls: int
-    n_cut_bytes: int = 0
-    logprobs: tuple[TokenLogprob, ...] = ()
-    n_masks: int = 0
-    choices: tuple[TokenChoice, ...] = ()
 
 
 class Generation:

@@ -36,11 +36,13 @@ class StopScanner:
     """
 
     def __init__(
-        self, stops: Sequence[Stop] = (), *, action: Stop | None = None, ends_after_call: bool = False, line: bytes = b"",
+        self, stops: Sequence[Stop] = (), *, action: Stop | None = None, ends_after_call: bool = False,
+        ends_with_line: bool = False, line: bytes = b"",
     ) -> None:
         self._stops = [_Label(stop) for stop in stops]
         self._action = None if action is None else _Label(action)
         self._ends_after_call = ends_after_call
+        self._ends_with_line = ends_with_line
         self._head: bytes | None = b""  # the line so far while it may still be a label, None once it can't
         self._call = _CallTracker()
         self._n_primed = 0
@@ -74,7 +76,7 @@ class StopScanner:
             released += (self._head or b"") + byte
             self._head = b""
             self._call.follow(byte)
-            return self._call.is_complete and self._ends_after_call
+            return self._ends_with_line or (self._call.is_complete and self._ends_after_call)
         if self._head is None:
             released += byte
             self._call.follow(byte)

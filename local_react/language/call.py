@@ -56,7 +56,8 @@ def is_null(text: str, scope: Scope) -> bool:
     line = text.lstrip(" \t\n" + BLANKS).partition("\n")[0][:SHORT].lower()
     bare = line.strip("*`_\"'.!()[]{} \t" + BLANKS)
     head = _NULL_END.split(line, maxsplit=1)[0].strip("*`_\"' \t" + BLANKS)
-    if head in scope.tools or bare in scope.tools:
+    names = {name.lower() for name in scope.tools}
+    if head in names or bare in names:
         return False
     starts = any(" " in phrase and bare.startswith(phrase + " ") for phrase in NULL_ACTIONS)
     return bare in NULL_ACTIONS or head in NULL_ACTIONS or starts

@@ -10,6 +10,7 @@ from local_react.language.protocol import Protocol
 from local_react.language.signature import Signature, Signatures
 from local_react.language.step import Call, Malformed
 
+
 def explain_malformed(malformed: Malformed, protocol: Protocol, tools: Signatures, number: int) -> str:
     """What was wrong with the step, and the exact line that is expected now, in step `number`."""
     signature = tools.get(malformed.tool) if malformed.tool is not None else None

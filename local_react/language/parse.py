@@ -47,7 +47,7 @@ def parse_step(
     text = completion.replace("\r\n", "\n")
     if not text.strip():
         return Malformed("empty_completion", "Nothing was written.")
-    start = _thinking_end(text, protocol, think_open)
+    start = _thinking_end(text, protocol, think_open, primed)
     if start is None:
         return Malformed("unclosed_think", "The think block never ends, and no step follows it.", thinking=text.strip())
     thinking = text[:start]
@@ -75,7 +75,7 @@ def _refuse_repairs(reading: Call | Answer) -> Action:
     )
 
 
-def _thinking_end(text: str, protocol: Protocol, think_open: bool) -> int | None:
+def _thinking_end(text: str, protocol: Protocol, think_open: bool, primed: str | None) -> int | None:
     """Where the step begins behind the think blocks that open the text; None where the last one doesn't end."""
     opening, closing = THINK_TAGS
     start = 0
@@ -84,7 +84,7 @@ def _thinking_end(text: str, protocol: Protocol, think_open: bool) -> int | None
         if end < 0:
             return None
         start = end + len(closing)
-    elif (end := _stray_end(text, protocol)) is not None:
+    elif (end := _stray_end(text, protocol, primed)) is not None:
         start = end
     while text.startswith(opening, begin := _first_visible(text, start)):
         end = text.find(closing, begin)
@@ -94,7 +94,7 @@ def _thinking_end(text: str, protocol: Protocol, think_open: bool) -> int | None
     return start
 
 
-def _stray_end(text: str, protocol: Protocol) -> int | None:
+def _stray_end(text: str, protocol: Protocol, primed: str | None) -> int | None:
     """Where a think block ends whose opening tag is not in the text (some servers swallow it)."""
     opening, closing = THINK_TAGS
     end = text.find(closing)
@@ -105,6 +105,10 @@ def _stray_end(text: str, protocol: Protocol) -> int | None:
         return behind
     # In the middle of a line it may be a mention, or stand in an argument.
     if any(label.kind in ("action", "answer") for label in find_labels(text[:end], protocol, ()).labels):
+        return None
+    primed_labels = find_labels((primed or "").strip() + text[:end], protocol, ()).labels
+    if any(label.shape is not None and label.shape.close is None for label in primed_labels):
+        # A call whose label the prompt wrote is still open here: the tag is text in its argument.
         return None
     following = match_label(text, _first_visible(text, behind), protocol)
     return behind if following is not None or text[behind : behind + 1] in ("\n", "") else None

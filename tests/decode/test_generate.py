@@ -28,7 +28,9 @@ def complete(decoder: Decoder, *generations: Generation) -> list[Completion]:
     return [generation.completion for generation in generations if generation.completion is not None]
 
 
-def scripted(pieces: list[bytes], *, max_tokens: int = 100, n_ctx: int = 1000, **options: object) -> tuple[Completion, Transcript, ScriptedModel]:
+def scripted(
+    pieces: list[bytes], *, max_tokens: int = 100, n_ctx: int = 1000, **options: object,
+) -> tuple[Completion, Transcript, ScriptedModel]:
     model = ScriptedModel([pieces], n_ctx=n_ctx)
     with model.context(1) as context:
         decoder = Decoder(context, model.vocabulary)

@@ -9,8 +9,7 @@ from pathlib import Path
 import gguf
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from local_react.errors import ModelFileError
 from local_react.llama.header import READ_LIMIT, STRING_LIMIT, TYPE_SIZES, WINDOW, read_header

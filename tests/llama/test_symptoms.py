@@ -6,8 +6,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from local_react.errors import ModelFileError
 from local_react.llama.files import judge_model_file

@@ -1,0 +1,195 @@
+"""Runs: one question or many, from the caller's options to the traces."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, replace
+from enum import Enum
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar, Union
+
+from local_react.decode.engines import make_engine
+from local_react.decode.generate import Decoder
+from local_react.decode.scripted import ScriptedModel
+from local_react.errors import ContextOverflow, SettingsError
+from local_react.guards import Guards
+from local_react.language.exemplars import default_exemplars
+from local_react.language.prompt import Exemplar, Prompt, build_prompt
+from local_react.language.protocol import Protocol
+from local_react.llama.model import Model
+from local_react.llama.sampling import Sampling
+from local_react.loop import MIN_STEP_TOKENS, Approve, Episode, Setup
+from local_react.recorder import OnEvent, Recorder
+from local_react.schedule import Scheduler
+from local_react.steering import REACHES, Reach, Steering
+from local_react.tools.tool import Tool
+from local_react.tools.toolbox import Toolbox
+from local_react.trace import VERSION as TRACE_VERSION, Trace, TraceFile
+from local_react.version import VERSION
+
+AnyModel = Union[Model, ScriptedModel]
+"""What a run can run on."""
+
+Settings = TypeVar("Settings", Guards, Sampling)
+
+
+class NotGiven(Enum):
+    """Tells an option that was left out from one that is None."""
+
+    NOT_GIVEN = "not given"
+
+
+NOT_GIVEN = NotGiven.NOT_GIVEN
+
+
+def run(
+    question: str, *, model: AnyModel, tools: Iterable[Any] = (), protocol: Protocol | str = "finish",
+    exemplars: Sequence[Exemplar] | None = None, instructions: str | None = None, strict: bool = False,
+    max_steps: int | None | NotGiven = NOT_GIVEN, max_step_tokens: int | NotGiven = NOT_GIVEN, guards: Guards = Guards(),
+    temperature: float | NotGiven = NOT_GIVEN, seed: int | NotGiven = NOT_GIVEN, sampling: Sampling = Sampling(),
+    logprobs: int | None = None, constrain: bool | Reach = False, engine: str = "llguidance", explain: bool = False,
+    approve: Approve | None = None, on_event: OnEvent | None = None, trace: str | Path | None = None,
+    clock: Callable[[], float] = time.time,
+) -> Trace:
+    """Answer a question: let the model think, call tools and read their results until the run ends.
+
+    `tools` are Python functions, `Tool`s or a `Toolbox`. `exemplars=None` makes two from the tools; `()` gives none.
+    `max_steps` and `max_step_tokens` (10 and 256) are short for those of `guards`, `temperature` and `seed` (0 and 0) for
+    those of `sampling`: give the whole object for the rest of the settings. `logprobs` keeps the log-probability of each
+    sampled token and those of so many likeliest ones. `trace` is a file to write the trace to as the run goes.
+
+    `constrain` holds the model to the language of its steps: True or "action" for the action of each step, "step" for its
+    thought too, "repair" for the step after a malformed one only. `engine` is "llguidance", "gbnf" or "outlines";
+    `explain` keeps in the trace how each token of an action came about.
+
+    What the model or a tool does wrong is in the trace, never raised. Raises PromptError, ToolError, SettingsError and
+    ContextOverflow for what the caller got wrong, before anything runs; KeyboardInterrupt passes through, recorded.
+    """
+    traces = run_many(
+        [question], n_parallel=1, model=model, tools=tools, protocol=protocol, exemplars=exemplars, instructions=instructions,
+        strict=strict, max_steps=max_steps, max_step_tokens=max_step_tokens, guards=guards, temperature=temperature,
+        seed=seed, sampling=sampling, logprobs=logprobs, constrain=constrain, engine=engine, explain=explain, approve=approve,
+        on_event=None if on_event is None else lambda index, event: on_event(event),
+        trace=None if trace is None else lambda index: trace, clock=clock,
+    )
+    return traces[0]
+
+
+def run_many(
+    questions: Sequence[str], *, model: AnyModel, tools: Iterable[Any] = (), n_parallel: int = 8,
+    protocol: Protocol | str = "finish", exemplars: Sequence[Exemplar] | None = None, instructions: str | None = None,
+    strict: bool = False, max_steps: int | None | NotGiven = NOT_GIVEN, max_step_tokens: int | NotGiven = NOT_GIVEN,
+    guards: Guards = Guards(), temperature: float | NotGiven = NOT_GIVEN, seed: int | NotGiven = NOT_GIVEN,
+    sampling: Sampling = Sampling(), logprobs: int | None = None,
+    constrain: bool | Reach = False, engine: str = "llguidance", explain: bool = False,
+    approve: Approve | None = None, on_event: Callable[[int, Any], None] | None = None,
+    trace: Callable[[int], str | Path] | None = None, clock: Callable[[], float] = time.time,
+) -> list[Trace]:
+    """Answer several questions, up to `n_parallel` at once in the same batches; the traces come in the questions' order.
+
+    Everything is as in `run`, except that episode i has the seed `seed + i`, `on_event` is given the index of the
+    question too, and `trace` maps that index to a file.
+    """
+    if n_parallel < 1:
+        raise SettingsError(f"n_parallel={n_parallel} must be at least 1.")
+    guards = _with(guards, max_steps=max_steps, max_step_tokens=max_step_tokens)
+    setup = Setup(
+        protocol=Protocol.preset(protocol) if isinstance(protocol, str) else protocol,
+        toolbox=_toolbox(tools, guards), guards=guards, sampling=_with(sampling, temperature=temperature, seed=seed),
+        strict=strict, n_top_logprobs=logprobs, approve=approve, steering=None,
+    )
+    if constrain:
+        setup = replace(setup, steering=_steer(setup, model, "action" if constrain is True else constrain, engine, explain))
+    _check_names(setup.protocol, setup.toolbox)
+    if exemplars is None:
+        # A made-up call of a tool that needs approval would teach the model to make one.
+        harmless = {name: tool for name, tool in setup.toolbox.items() if not tool.needs_approval}
+        exemplars = default_exemplars(harmless) if setup.protocol.has_tools else ()
+    prompts = [
+        build_prompt(question, setup.protocol, setup.toolbox, exemplars, instructions=instructions) for question in questions
+    ]
+    encoded = [_encode(prompt, setup.guards, model) for prompt in prompts]
+    recorders: list[Recorder] = []
+
+    def episodes() -> Iterable[Episode]:
+        for index, (question, prompt, (ids, n_shared)) in enumerate(zip(questions, prompts, encoded)):
+            own = replace(setup, sampling=replace(setup.sampling, seed=(setup.sampling.seed + index) % 2**32))
+            listener = None if on_event is None else partial(on_event, index)
+            file = None if trace is None else TraceFile(trace(index))
+            recorder = Recorder(clock=clock, file=file, on_event=listener)
+            recorder.start(**_describe(own, question, prompt, model))
+            recorders.append(recorder)
+            yield Episode(own, prompt, ids, n_shared, recorder)
+
+    if prompts:
+        with model.context(min(n_parallel, len(prompts))) as context:
+            Scheduler(Decoder(context, model.vocabulary), setup.guards.time_limit_s, clock).drive(episodes())
+    return [recorder.trace for recorder in recorders]
+
+
+def _steer(setup: Setup, model: AnyModel, reach: Reach, engine: str, explains: bool) -> Steering:
+    if reach not in REACHES:
+        raise SettingsError(f"constrain={reach!r} means nothing. Use True, False, {', '.join(REACHES)}.")
+    steering = Steering(
+        protocol=setup.protocol, tools=setup.toolbox, vocabulary=model.vocabulary, reach=reach, explains=explains,
+        engine=make_engine(engine, model.vocabulary), masks_first=not setup.sampling.is_plain,
+    )
+    steering.check_budget(setup.guards.max_step_tokens)
+    return steering
+
+
+def _with(settings: Settings, **changes: Any) -> Settings:
+    return replace(settings, **{name: value for name, value in changes.items() if value is not NOT_GIVEN})
+
+
+def _toolbox(tools: Iterable[Any], guards: Guards) -> Toolbox:
+    toolbox = tools if isinstance(tools, Toolbox) else Toolbox(tools)
+    if not guards.tool_time_limits:
+        toolbox = Toolbox(replace(tool, timeout_s=None) for tool in toolbox.values())
+    return toolbox
+
+
+def _check_names(protocol: Protocol, toolbox: Toolbox) -> None:
+    taken = next((name for name in toolbox if protocol.finish and name.casefold() == protocol.finish.casefold()), None)
+    if taken is not None:
+        raise SettingsError(f"The tool {taken} is called like the word that ends a run. Rename it, or the protocol's finish.")
+
+
+def _encode(prompt: Prompt, guards: Guards, model: AnyModel) -> tuple[list[int], int]:
+    """The prompt's token ids, and how many of them every prompt of this run begins with."""
+    vocabulary = model.vocabulary
+    start = [vocabulary.bos] if vocabulary.wants_bos and vocabulary.bos is not None else []
+    ids = start + vocabulary.tokenize(prompt.text)
+    shared = start + vocabulary.tokenize(prompt.shared_text)
+    n_shared = next((n for n, (one, other) in enumerate(zip(ids, shared)) if one != other), min(len(ids), len(shared)))
+    needed = len(ids) + min(MIN_STEP_TOKENS, guards.max_step_tokens)
+    if needed > model.window:
+        what = f"The prompt has {len(ids):,} tokens ({n_shared:,} before the question), and with room for a step it"
+        raise ContextOverflow(what, needed=needed, available=model.window, window=model.window)
+    return ids, n_shared
+
+
+def _describe(setup: Setup, question: str, prompt: Prompt, model: AnyModel) -> dict[str, Any]:
+    return {
+        "version": TRACE_VERSION, "local_react": VERSION, "question": question, "model": model.describe(),
+        "settings": asdict(setup.guards) | asdict(setup.sampling) | {"strict": setup.strict} | _describe_steering(setup),
+        "protocol": asdict(setup.protocol), "tools": list(setup.toolbox),
+        "toolbox": [_describe_tool(tool) for tool in setup.toolbox.values()],
+        "toolbox_fingerprint": setup.toolbox.fingerprint, "prompt_fingerprint": prompt.fingerprint,
+    }
+
+
+def _describe_steering(setup: Setup) -> dict[str, Any]:
+    steering = setup.steering
+    return {"constrain": False} if steering is None else {"constrain": steering.reach, "engine": steering.engine.name}
+
+
+def _describe_tool(tool: Tool) -> dict[str, Any]:
+    """What a replay needs to read the calls of a tool. As it comes back from JSON, so that traces compare equal."""
+    return {
+        "name": tool.name, "description": tool.description, "parameters": json.loads(json.dumps(tool.schema, default=str)),
+        "needs_approval": tool.needs_approval,
+    }

@@ -1,0 +1,107 @@
+"""Which language each step is held to, and the engine that holds it there.
+
+The languages depend on the step: no answer before `min_calls`, nothing but the answer at the last step, and grounded
+parameters take only what was seen. Each is compiled once and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from local_react.decode.constrained import ConstrainedGeneration, exit_cost
+from local_react.decode.constraint import Engine
+from local_react.decode.generate import SamplerLike
+from local_react.decode.transcript import Transcript
+from local_react.errors import GrammarError, SettingsError
+from local_react.language.derivative import Recogniser
+from local_react.language.grammar import action_language, line_language, step_language
+from local_react.language.protocol import Protocol
+from local_react.language.regular import Regular
+from local_react.language.signature import Signatures
+from local_react.llama.vocabulary import Vocabulary
+
+Reach = Literal["action", "step", "repair"]
+"""What is constrained: the action of each step, the whole step with its thought, or only the step after a malformed one."""
+
+REACHES: tuple[Reach, ...] = ("action", "step", "repair")
+
+Grounded = Mapping[tuple[str, str], Sequence[str]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Steering:
+    """Holds the steps of a run to their languages."""
+
+    protocol: Protocol
+    tools: Signatures
+    engine: Engine
+    vocabulary: Vocabulary
+    reach: Reach = "action"
+    explains: bool = False
+    masks_first: bool = False
+    _languages: dict[Any, Regular] = field(default_factory=dict)
+
+    def language(
+        self, *, number: int, allow_answer: bool = True, only_answer: bool = False, grounded: Grounded | None = None
+    ) -> Regular:
+        """The language of what the model writes in step `number`, behind the label (or at the line's start where the
+        choice of the label is the model's own).
+
+        Where nothing can be called yet and no answer is allowed either, the answer is allowed all the same.
+        """
+        build, key_number = self._builder(number)
+        key = (key_number, allow_answer, only_answer, _freeze(grounded))
+        if key not in self._languages:
+            options = {"only_answer": only_answer, "grounded": grounded}
+            try:
+                language = build(allow_answer=allow_answer, **options)
+            except GrammarError:
+                if allow_answer:
+                    raise
+                language = build(allow_answer=True, **options)
+            self._languages[key] = language
+        return self._languages[key]
+
+    def _builder(self, number: int) -> tuple[Callable[..., Regular], int | None]:
+        """How a step's language is built, and its number where that makes a difference."""
+        if self.reach == "step":
+            return (lambda **options: step_language(self.protocol, self.tools, number=number, **options)), number
+        if self.chooses_label:
+            return (lambda **options: line_language(self.protocol, self.tools, number=number, **options)), number
+        return (lambda **options: action_language(self.protocol, self.tools, **options)), None
+
+    @property
+    def chooses_label(self) -> bool:
+        """Whether the model writes the action line's label itself, since there is a choice of labels."""
+        return self.protocol.finish is None
+
+    def cost(self, language: Regular) -> int:
+        """How many tokens a step must have for the shortest word of its language."""
+        return exit_cost(Recogniser(language), self.vocabulary)
+
+    def generation(
+        self, language: Regular, transcript: Transcript, sampler: SamplerLike, *, max_tokens: int,
+        n_top_logprobs: int | None, on_text: Callable[[str], None],
+    ) -> ConstrainedGeneration:
+        """A generation that is held to a language from its beginning."""
+        return ConstrainedGeneration(
+            transcript, sampler, Recogniser(language), self.engine.match(language), max_tokens=max_tokens,
+            masks_first=self.masks_first, explains=self.explains, n_top_logprobs=n_top_logprobs, on_text=on_text,
+        )
+
+    def check_budget(self, max_step_tokens: int) -> None:
+        """Raise SettingsError where a step's budget is too small for any call, before anything is decoded."""
+        needed = max(self.cost(self.language(number=1)), self.cost(self.language(number=1, only_answer=True))) + MIN_THOUGHT
+        if max_step_tokens < needed:
+            least = f"under the constraint the shortest step takes {needed} tokens"
+            raise SettingsError(f"max_step_tokens={max_step_tokens} is too small: {least}.")
+
+
+MIN_THOUGHT = 1
+"""A step's thought gets at least this many tokens."""
+
+
+def _freeze(grounded: Grounded | None) -> Any:
+    return None if grounded is None else tuple((key, tuple(values)) for key, values in sorted(grounded.items()))
