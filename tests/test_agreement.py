@@ -30,7 +30,9 @@ from local_react.llama.vocabulary import Vocabulary
 from tests.random_models import make_model
 from tests.toolboxes import FLAT, NASTY, NESTED, RAW, draw_arguments
 
-BOXES = {"raw": (RAW, "keyword"), "keyword": (FLAT, "keyword"), "positional": (FLAT, "positional"), "json": (NESTED, "keyword")}
+BOXES = {
+    "raw": (RAW, "keyword"), "keyword": (FLAT, "keyword"), "positional": (FLAT, "positional"), "json": (NESTED, "keyword"),
+}
 """A toolbox for each encoding, and the argument style that leads to it."""
 
 N_WORDS = 5_000
@@ -199,7 +201,7 @@ def test_llama_cpp_takes_and_refuses_what_the_recogniser_does(encoding: str, voc
     check(language, [word for word in words if _is_utf8(word)], through_gbnf(language, vocabulary))
 
 
-@pytest.mark.parametrize("tool", [RAW[0], RAW[2], RAW[3], FLAT[0], FLAT[-1]], ids=lambda tool: f"{tool.name}-{len(tool.parameters)}")
+@pytest.mark.parametrize("tool", [RAW[0], RAW[2], RAW[3], FLAT[0], FLAT[-1]], ids=lambda tool: tool.name)
 def test_outlines_takes_and_refuses_what_the_recogniser_does(tool: Signature) -> None:
     # Only tools without counted texts: from those its index explodes.
     bounds = Bounds(max_text=None, depth=1, group_depth=0)

@@ -9,8 +9,22 @@ from typing import Any
 import pytest
 
 from local_react import (
-    Answer, Call, ContextOverflow, Guards, LocalReactError, Malformed, ModelError, PromptError, Protocol, ScriptedModel,
-    SettingsError, Tool, ToolError, Trace, run, tool,
+    Answer,
+    Call,
+    ContextOverflow,
+    Guards,
+    LocalReactError,
+    Malformed,
+    ModelError,
+    PromptError,
+    Protocol,
+    ScriptedModel,
+    SettingsError,
+    Tool,
+    ToolError,
+    Trace,
+    run,
+    tool,
 )
 from local_react.tools.demo import NEEDS_APPROVAL, demo_tools
 

@@ -26,8 +26,10 @@ from local_react.language.types import (
 
 NASTY = [
     "", " ", " a", "a ", "5", "-1.5e3", "true", "null", "None", "True", "[1]", '{"query": 1}', "query=x", "query = ",
-    "answer=", "query", "answer is 5", '"', "'", '"a"', "'a'", "“a”", "a]", "[", "[[x]]", "a, b", ", ", "a=b", "it's", "'tis", ": 'x",
-    "\n", "a\nObservation: b", "\r\n", "\t", "\x00", "\x7f", "\x85", "\u2028", "\\", "\\n", "a\\", "\\u0041", "```", "<|im_end|>",
+    "answer=", "query", "answer is 5", '"', "'", '"a"', "'a'", "“a”", "a]", "[", "[[x]]", "a, b", ", ", "a=b", "it's",
+    "'tis", ": 'x",
+    "\n", "a\nObservation: b", "\r\n", "\t", "\x00", "\x7f", "\x85", "\u2028", "\\", "\\n", "a\\", "\\u0041", "```",
+    "<|im_end|>",
     "</s>", "<think>", "</think>", "x </think>Action: y", "Action: x[y]", "🙂", "日本]", "【", "［", "(", ")", "{", "}",
     "C:\\Dev\\new", "2026-01-01", "\u00a0a", "\u3000", "\u200b", 'print("a]b")', "f('x')", "a < b", "<b>", "1 <= 2", "x<",
     "Krüger [Süd], GmbH", "SELECT * FROM t WHERE a = 'x' AND b[1] = \"y\"", "שלום עולם", "12:30", "http://x.org/?a=b",

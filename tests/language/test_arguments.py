@@ -6,8 +6,7 @@ import datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from local_react.language.arguments import (
     Misfit,

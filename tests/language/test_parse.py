@@ -8,8 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from local_react.errors import SettingsError
 from local_react.language.arguments import write_answer, write_call

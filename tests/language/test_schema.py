@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from local_react.errors import ToolError
 from local_react.language.keywords import REFERENCE_DEPTH

@@ -6,8 +6,7 @@ import time
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from local_react.tools.calculator import DEEPEST, LARGEST, LONGEST, calculator
 

@@ -8,8 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from local_react.tools.calculator import calculator
 from local_react.tools.demo import NEEDS_APPROVAL, SupportDesk, demo_tools

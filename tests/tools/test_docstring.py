@@ -1,8 +1,7 @@
 """What is read from docstrings of each style, and that none is refused."""
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from local_react.tools.docstring import Documentation, read_docstring
 

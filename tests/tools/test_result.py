@@ -13,8 +13,7 @@ import uuid
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from local_react.tools.result import DEPTH_LIMIT, ITEM_LIMIT, NO_OUTPUT, describe_error, drain, render_result
