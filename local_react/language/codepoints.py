@@ -35,6 +35,7 @@ def unite(ranges: Iterable[tuple[int, int]]) -> Ranges:
     return tuple((low, high) for part in parts for low, high in part if low <= high)
 
 
+@lru_cache(maxsize=2048)
 def invert(ranges: Ranges) -> Ranges:
     """All characters but these."""
     gaps, start = [], 0
@@ -44,11 +45,13 @@ def invert(ranges: Ranges) -> Ranges:
     return unite((low, high) for low, high in [*gaps, (start, 0x10FFFF)] if low <= high)
 
 
+@lru_cache(maxsize=2048)
 def common(one: Ranges, other: Ranges) -> Ranges:
     """The characters in both sets."""
     return invert(unite(invert(one) + invert(other))) if one and other else ()
 
 
+@lru_cache(maxsize=2048)
 def without(one: Ranges, other: Ranges) -> Ranges:
     """The characters in the first set and not in the second."""
     return common(one, invert(other))

@@ -99,7 +99,12 @@ def raw_text(type: Text, name: str, max_text: int | None, group_depth: int = GRO
     """The texts that stand raw as the value of the one parameter `name`; with `group_depth=0` only simple ones."""
     if is_limited(type) or group_depth == 0:
         return _edged(within(text_expression(type, max_text), _SIMPLE))
-    return without_assignment(_edged(_run(group_depth, max_text, may_end_quoted=True)), name)
+    return without_assignment(_free_raw(max_text, group_depth), name)
+
+
+@lru_cache(maxsize=8)
+def _free_raw(max_text: int | None, group_depth: int) -> Regular:
+    return _edged(_run(group_depth, max_text, may_end_quoted=True))
 
 
 @lru_cache(maxsize=256)
