@@ -15,7 +15,8 @@ from local_react.version import VERSION as __version__
 
 _HOMES = {
     "errors": (
-        "ContextOverflow", "DecodeError", "LocalReactError", "ModelError", "ModelFileError", "PromptError", "SettingsError",
+        "ConstraintCompileTimeout", "ConstraintError", "ContextOverflow", "DecodeError", "GrammarError", "LocalReactError",
+        "ModelError", "ModelFileError", "PromptError", "SettingsError",
         "ToolError", "TraceError",
     ),
     "language.step": ("Answer", "Call", "Malformed", "Observation", "Step"),
@@ -23,6 +24,7 @@ _HOMES = {
     "language.signature": ("Parameter", "Signature"),
     "language.parse": ("parse_step",),
     "language.prompt": ("Exemplar",),
+    "tools.grounded": ("Grounded",),
     "tools.tool": ("Tool", "tool"),
     "tools.toolbox": ("Toolbox",),
     "llama.model": ("Model",),

@@ -7,68 +7,33 @@ parser sees only what the model has just written, and nothing is read back out o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import Future
-from dataclasses import asdict, dataclass, replace
-from functools import partial
-from typing import Any, Union
+from collections.abc import Generator, Sequence
+from dataclasses import asdict, replace
+from typing import Any
 
-from local_react.decode.completion import Completion, join_completions
-from local_react.decode.generate import Decoder, Generation
-from local_react.decode.stop import StopScanner
+from local_react.author import Author
+from local_react.decode.generate import Decoder
 from local_react.errors import ContextOverflow, SettingsError
-from local_react.guards import CallHistory, Guards
+from local_react.grounding import Sightings
+from local_react.guards import CallHistory
 from local_react.language import notices
 from local_react.language.arguments import Misfit, fit_arguments
 from local_react.language.observation import cut
 from local_react.language.parse import parse_step
 from local_react.language.prompt import Prompt, count_parts
-from local_react.language.protocol import Protocol
 from local_react.language.step import Action, Answer, Call, Malformed, Observation
-from local_react.llama.sampling import Sampling
 from local_react.pen import Pen
 from local_react.recorder import Recorder
-from local_react.steering import Steering
-from local_react.tools.tool import Tool
-from local_react.tools.toolbox import Toolbox
-from local_react.trace import Ending, spell_pieces, write_action
-
-Approve = Callable[[Call, Tool], "bool | Call"]
-"""Asked before a tool that needs approval: True runs the call, False denies it, a Call runs that one instead."""
-
-Waiting = Union[Generation, "Future[Any]"]
-"""What an episode yields: it goes on when this is done."""
-
-MIN_STEP_TOKENS = 32
-"""A prompt or an observation must leave at least this much room in the window for the step that follows."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setup:
-    """Everything that several episodes of one run have in common."""
-
-    protocol: Protocol
-    toolbox: Toolbox
-    guards: Guards
-    sampling: Sampling
-    strict: bool
-    n_top_logprobs: int | None
-    approve: Approve | None
-    steering: Steering | None
-
-
-class Ended(Exception):
-    """Ends the episode from wherever it is. Never leaves the loop."""
-
-    def __init__(self, ending: Ending, *, answer: str | None = None, error: str | None = None) -> None:
-        super().__init__(ending)
-        self.ending, self.answer, self.error = ending, answer, error
+from local_react.setup import MIN_STEP_TOKENS, Ended, Setup, Waiting
+from local_react.trace import Ending, write_action
 
 
 class Episode:
     """One run of the loop on one question."""
 
-    def __init__(self, setup: Setup, prompt: Prompt, prompt_ids: Sequence[int], n_shared: int, recorder: Recorder) -> None:
+    def __init__(
+        self, setup: Setup, question: str, prompt: Prompt, prompt_ids: Sequence[int], n_shared: int, recorder: Recorder
+    ) -> None:
         self._setup = setup
         self._guards = setup.guards
         self._protocol = setup.protocol
@@ -77,8 +42,9 @@ class Episode:
         self._n_shared = n_shared
         self._recorder = recorder
         self._history = CallHistory()
+        self._sightings = Sightings(setup.toolbox if setup.steering is None else setup.steering.tools)
+        self._sightings.add("question", question)
         self._n_malformed = 0
-        self._n_sampled = 0
 
     def run(self, decoder: Decoder) -> Generator[Waiting, Any, None]:
         """The episode as a coroutine; it has ended when the generator has. The trace is in the recorder."""
@@ -106,8 +72,8 @@ class Episode:
     def _open(self) -> None:
         decoder = self._decoder
         self._transcript = decoder.open(self._prompt_ids, self._n_shared)
-        self._sampler = decoder.sampler(self._setup.sampling)
         self._pen = Pen(self._transcript, decoder, self._protocol, self._recorder)
+        self._author = Author(self._setup, self._transcript, decoder, self._pen, self._recorder)
         sizes = [len(decoder.vocabulary.piece(id)) for id in self._prompt_ids if id != decoder.vocabulary.bos]
         self._recorder.record(
             "prompt", parts=count_parts(self._prompt, sizes), n_shared=self._n_shared, n_evaluated=self._transcript.n_evaluated
@@ -116,92 +82,26 @@ class Episode:
 
     def _think_and_act(self, number: int) -> Generator[Waiting, Any, Action]:
         """Let the model write its step, and read it."""
-        started = self._recorder.elapsed()
-        write = self._write_constrained if self._is_constrained else self._write_freely
-        completion = yield from write(number)
-        self._pen.follow(completion)
-        self._n_sampled += completion.n_sampled
-        self._record_completion(number, completion, started)
+        completion = yield from self._author.write(
+            number, n_calls=self._history.n_calls, after_malformed=self._n_malformed > 0,
+            candidates=self._sightings.candidates,
+        )
         action = parse_step(
             completion.text, self._protocol, self._setup.toolbox, strict=self._setup.strict,
             primed=self._protocol.label(self._protocol.opening, number), truncated=completion.reason in ("length", "window"),
         )
-        self._recorder.record("action", step=number, **write_action(action))
+        self._recorder.record("action", step=number, **write_action(action), **self._seen_in(action))
         if completion.reason == "window" and isinstance(action, Malformed):
             raise Ended("context_full", error=f"The window of {self._decoder.window:,} tokens is full.")
         return action
 
-    @property
-    def _is_constrained(self) -> bool:
-        steering = self._setup.steering
-        return steering is not None and (steering.reach != "repair" or self._n_malformed > 0)
-
-    def _write_freely(self, number: int) -> Generator[Waiting, Any, Completion]:
-        line = self._protocol.label(self._protocol.opening, number)
-        return (yield from self._generate(Generation(
-            self._transcript, self._sampler, self._scanner(line), max_tokens=self._token_budget(), **self._watching(number)
-        )))
-
-    def _write_constrained(self, number: int) -> Generator[Waiting, Any, Completion]:
-        """A free thought with a budget and a line of its own, then the action in its language."""
-        steering, protocol, guards = self._setup.steering, self._protocol, self._guards
-        language = steering.language(
-            number=number, allow_answer=self._history.n_calls >= guards.min_calls,
-            only_answer=guards.final_answer and number == guards.max_steps,
-        )
-        n_left, n_reserved = self._token_budget(), steering.cost(language)
-        parts: list[Completion] = []
-        if protocol.thought is not None and steering.reach != "step":
-            label = protocol.label("thought", number).encode()
-            thought = yield from self._generate(Generation(
-                self._transcript, self._sampler, StopScanner(ends_with_line=True, line=label),
-                max_tokens=max(min(guards.max_thought_tokens or n_left, n_left - n_reserved), 1), **self._watching(number),
-            ))
-            self._pen.follow(thought)
-            n_left -= thought.n_sampled
-            label = self._pen.begin_action(None if steering.chooses_label else number)
-            self._recorder.stream("delta", step=number, text=label)
-            parts += [thought, label]
-        if n_left < n_reserved:
-            raise Ended("token_limit")
-        action = yield from self._generate(steering.generation(
-            language, self._transcript, self._sampler, max_tokens=n_left, **self._watching(number)
-        ))
-        return join_completions([*parts, action])
-
-    def _generate(self, generation: Generation) -> Generator[Waiting, Any, Completion]:
-        n_before = len(self._transcript)
-        self._decoder.start(generation)
-        completion: Completion = yield generation
-        text = "".join(spell_pieces(completion.pieces))
-        self._recorder.record("tokens", owner="model", text=text, ids=self._transcript.ids[n_before:])
-        return completion
-
-    def _watching(self, number: int) -> dict[str, Any]:
-        """What a generation tells while it runs."""
-        stream = partial(self._recorder.stream, "delta", step=number)
-        return {"n_top_logprobs": self._setup.n_top_logprobs, "on_text": lambda text: stream(text=text)}
-
-    def _scanner(self, line: str) -> StopScanner:
-        protocol, guards = self._protocol, self._guards
-        return StopScanner(
-            protocol.stops() if guards.stop_strings else (), action=protocol.stop("action"),
-            ends_after_call=guards.one_action, line=line.encode(),
-        )
-
-    def _token_budget(self) -> int:
-        guards = self._guards
-        if guards.max_tokens is None:
-            return guards.max_step_tokens
-        left = guards.max_tokens - self._n_sampled
-        if left <= 0:
-            raise Ended("token_limit")
-        return min(guards.max_step_tokens, left)
-
-    def _record_completion(self, number: int, completion: Completion, started: float) -> None:
-        values = asdict(completion) | {"pieces": spell_pieces(completion.pieces)}
-        values = {name: value for name, value in values.items() if value or name not in ("logprobs", "choices", "n_masks")}
-        self._recorder.record("completion", step=number, **values, seconds=round(self._recorder.elapsed() - started, 6))
+    def _seen_in(self, action: Action) -> dict[str, Any]:
+        """Where each grounded argument of a call was seen first."""
+        if not isinstance(action, Call):
+            return {}
+        sources = {name: self._sightings.source(action.name, name, value) for name, value in action.arguments.items()}
+        seen = {name: source for name, source in sources.items() if source is not None}
+        return {"seen_in": seen} if seen else {}
 
     def _react(self, action: Action, number: int) -> Generator[Waiting, Any, Observation | None]:
         """Do what the step says; None where there is nothing to tell the model."""
@@ -277,6 +177,8 @@ class Episode:
             return
         if observation.kind == "notice":
             self._record_observation(number, observation)
+        else:
+            self._sightings.add(f"observation {number}", observation.text)
         self._pen.write_observation(observation, number)
 
     def _begin_step(self, number: int) -> None:

@@ -15,15 +15,17 @@ from local_react.decode.engines import make_engine
 from local_react.decode.generate import Decoder
 from local_react.decode.scripted import ScriptedModel
 from local_react.errors import ContextOverflow, SettingsError
+from local_react.grounding import with_grounding
 from local_react.guards import Guards
 from local_react.language.exemplars import default_exemplars
 from local_react.language.prompt import Exemplar, Prompt, build_prompt
 from local_react.language.protocol import Protocol
 from local_react.llama.model import Model
 from local_react.llama.sampling import Sampling
-from local_react.loop import MIN_STEP_TOKENS, Approve, Episode, Setup
+from local_react.loop import Episode
 from local_react.recorder import OnEvent, Recorder
 from local_react.schedule import Scheduler
+from local_react.setup import MIN_STEP_TOKENS, Approve, Setup
 from local_react.steering import REACHES, Reach, Steering
 from local_react.tools.tool import Tool
 from local_react.tools.toolbox import Toolbox
@@ -50,9 +52,9 @@ def run(
     exemplars: Sequence[Exemplar] | None = None, instructions: str | None = None, strict: bool = False,
     max_steps: int | None | NotGiven = NOT_GIVEN, max_step_tokens: int | NotGiven = NOT_GIVEN, guards: Guards = Guards(),
     temperature: float | NotGiven = NOT_GIVEN, seed: int | NotGiven = NOT_GIVEN, sampling: Sampling = Sampling(),
-    logprobs: int | None = None, constrain: bool | Reach = False, engine: str = "llguidance", explain: bool = False,
-    approve: Approve | None = None, on_event: OnEvent | None = None, trace: str | Path | None = None,
-    clock: Callable[[], float] = time.time,
+    logprobs: int | None = None, constrain: bool | Reach = False, engine: str = "llguidance",
+    ground: bool = False, explain: bool = False, approve: Approve | None = None, on_event: OnEvent | None = None,
+    trace: str | Path | None = None, clock: Callable[[], float] = time.time,
 ) -> Trace:
     """Answer a question: let the model think, call tools and read their results until the run ends.
 
@@ -62,8 +64,9 @@ def run(
     sampled token and those of so many likeliest ones. `trace` is a file to write the trace to as the run goes.
 
     `constrain` holds the model to the language of its steps: True or "action" for the action of each step, "step" for its
-    thought too, "repair" for the step after a malformed one only. `engine` is "llguidance", "gbnf" or "outlines";
-    `explain` keeps in the trace how each token of an action came about.
+    thought too, "repair" for the step after a malformed one only. `engine` is "llguidance", "gbnf" or "outlines". A
+    parameter marked with `Grounded` then takes only values that the episode has shown; with `ground` so does every text
+    that has a pattern. `explain` keeps in the trace how each token of an action came about.
 
     What the model or a tool does wrong is in the trace, never raised. Raises PromptError, ToolError, SettingsError and
     ContextOverflow for what the caller got wrong, before anything runs; KeyboardInterrupt passes through, recorded.
@@ -71,8 +74,8 @@ def run(
     traces = run_many(
         [question], n_parallel=1, model=model, tools=tools, protocol=protocol, exemplars=exemplars, instructions=instructions,
         strict=strict, max_steps=max_steps, max_step_tokens=max_step_tokens, guards=guards, temperature=temperature,
-        seed=seed, sampling=sampling, logprobs=logprobs, constrain=constrain, engine=engine, explain=explain, approve=approve,
-        on_event=None if on_event is None else lambda index, event: on_event(event),
+        seed=seed, sampling=sampling, logprobs=logprobs, constrain=constrain, engine=engine, ground=ground, explain=explain,
+        approve=approve, on_event=None if on_event is None else lambda index, event: on_event(event),
         trace=None if trace is None else lambda index: trace, clock=clock,
     )
     return traces[0]
@@ -83,10 +86,10 @@ def run_many(
     protocol: Protocol | str = "finish", exemplars: Sequence[Exemplar] | None = None, instructions: str | None = None,
     strict: bool = False, max_steps: int | None | NotGiven = NOT_GIVEN, max_step_tokens: int | NotGiven = NOT_GIVEN,
     guards: Guards = Guards(), temperature: float | NotGiven = NOT_GIVEN, seed: int | NotGiven = NOT_GIVEN,
-    sampling: Sampling = Sampling(), logprobs: int | None = None,
-    constrain: bool | Reach = False, engine: str = "llguidance", explain: bool = False,
-    approve: Approve | None = None, on_event: Callable[[int, Any], None] | None = None,
-    trace: Callable[[int], str | Path] | None = None, clock: Callable[[], float] = time.time,
+    sampling: Sampling = Sampling(), logprobs: int | None = None, constrain: bool | Reach = False,
+    engine: str = "llguidance", ground: bool = False, explain: bool = False, approve: Approve | None = None,
+    on_event: Callable[[int, Any], None] | None = None, trace: Callable[[int], str | Path] | None = None,
+    clock: Callable[[], float] = time.time,
 ) -> list[Trace]:
     """Answer several questions, up to `n_parallel` at once in the same batches; the traces come in the questions' order.
 
@@ -102,7 +105,8 @@ def run_many(
         strict=strict, n_top_logprobs=logprobs, approve=approve, steering=None,
     )
     if constrain:
-        setup = replace(setup, steering=_steer(setup, model, "action" if constrain is True else constrain, engine, explain))
+        reach: Reach = "action" if constrain is True else constrain
+        setup = replace(setup, steering=_steer(setup, model, reach=reach, engine=engine, grounds=ground, explains=explain))
     _check_names(setup.protocol, setup.toolbox)
     if exemplars is None:
         # A made-up call of a tool that needs approval would teach the model to make one.
@@ -122,7 +126,7 @@ def run_many(
             recorder = Recorder(clock=clock, file=file, on_event=listener)
             recorder.start(**_describe(own, question, prompt, model))
             recorders.append(recorder)
-            yield Episode(own, prompt, ids, n_shared, recorder)
+            yield Episode(own, question, prompt, ids, n_shared, recorder)
 
     if prompts:
         with model.context(min(n_parallel, len(prompts))) as context:
@@ -130,12 +134,13 @@ def run_many(
     return [recorder.trace for recorder in recorders]
 
 
-def _steer(setup: Setup, model: AnyModel, reach: Reach, engine: str, explains: bool) -> Steering:
+def _steer(setup: Setup, model: AnyModel, *, reach: Reach, engine: str, grounds: bool, explains: bool) -> Steering:
     if reach not in REACHES:
         raise SettingsError(f"constrain={reach!r} means nothing. Use True, False, {', '.join(REACHES)}.")
     steering = Steering(
-        protocol=setup.protocol, tools=setup.toolbox, vocabulary=model.vocabulary, reach=reach, explains=explains,
-        engine=make_engine(engine, model.vocabulary), masks_first=not setup.sampling.is_plain,
+        protocol=setup.protocol, tools=with_grounding(setup.toolbox) if grounds else setup.toolbox,
+        engine=make_engine(engine, model.vocabulary), vocabulary=model.vocabulary, reach=reach, explains=explains,
+        masks_first=not setup.sampling.is_plain,
     )
     steering.check_budget(setup.guards.max_step_tokens)
     return steering
@@ -184,7 +189,9 @@ def _describe(setup: Setup, question: str, prompt: Prompt, model: AnyModel) -> d
 
 def _describe_steering(setup: Setup) -> dict[str, Any]:
     steering = setup.steering
-    return {"constrain": False} if steering is None else {"constrain": steering.reach, "engine": steering.engine.name}
+    if steering is None:
+        return {"constrain": False}
+    return {"constrain": steering.reach, "engine": steering.engine.name}
 
 
 def _describe_tool(tool: Tool) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from local_react.decode.generate import Decoder
-from local_react.loop import Ended, Episode, Waiting
+from local_react.loop import Episode
+from local_react.setup import Ended, Waiting
 
 
 @dataclass(slots=True, eq=False)

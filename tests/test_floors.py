@@ -33,7 +33,7 @@ FLOORS: dict[str, tuple[int, str]] = {
 }
 """Each place: its floor, and the places that it may import."""
 
-LOOP = ("guards", "pen", "recorder", "replay", "runs", "schedule", "steering")
+LOOP = ("author", "grounding", "guards", "pen", "recorder", "replay", "runs", "schedule", "setup", "steering")
 HOMES = dict.fromkeys(LOOP, "loop") | {"__init__": "package", "__main__": "package"}
 """Top-level modules that belong to a place of another name."""
 

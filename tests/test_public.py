@@ -12,7 +12,8 @@ import pytest
 import local_react
 
 NAMES = [
-    "Answer", "Call", "ContextOverflow", "DecodeError", "Exemplar", "Guards", "LocalReactError", "Malformed", "Model",
+    "Answer", "Call", "ConstraintCompileTimeout", "ConstraintError", "ContextOverflow", "DecodeError", "Exemplar",
+    "GrammarError", "Grounded", "Guards", "LocalReactError", "Malformed", "Model",
     "ModelError", "ModelFileError", "Observation", "Parameter", "PromptError", "Protocol", "Sampling", "ScriptedModel",
     "SettingsError", "Signature", "Step", "Tool", "ToolError", "Toolbox", "Trace", "TraceError", "__version__",
     "parse_step", "run", "run_many", "tool",

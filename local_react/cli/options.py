@@ -164,6 +164,7 @@ CONSTRAINT = (
     Setting("reach", "What --constrain holds: the action, the step with its thought, or only the step after a malformed one.",
             click.Choice(list(REACHES)), REACHES[0]),
     Setting("engine", "What computes the constraint.", click.Choice(list(ENGINES)), next(iter(ENGINES))),
+    Setting("ground", "Let every text with a pattern take only what the run has shown.", default=False, is_switch=True),
     Setting("explain", "Keep in the trace how each token of an action came about.", default=False, is_switch=True),
 )
 RUN = (

@@ -25,8 +25,8 @@ from local_react.llama.embedded import EMBEDDED
 from local_react.llama.files import installed_models
 from local_react.llama.model import Model
 from local_react.llama.sampling import Sampling
-from local_react.loop import Approve
 from local_react.runs import AnyModel
+from local_react.setup import Approve
 from local_react.tools.demo_exemplars import demo_exemplars
 from local_react.tools.toolbox import Toolbox
 
@@ -138,5 +138,5 @@ def run_options(settings: Settings, hint: Hint) -> dict[str, Any]:
         "tools": wording.toolbox, "guards": guards, "sampling": sampling, "strict": settings["strict"],
         "logprobs": settings["logprobs"], "approve": choose_approval(settings, wording.protocol.arguments, hint),
         "constrain": settings["reach"] if settings["constrain"] else False, "engine": settings["engine"],
-        "explain": settings["explain"], "model": load_model(settings, hint),
+        "ground": settings["ground"], "explain": settings["explain"], "model": load_model(settings, hint),
     }

@@ -15,13 +15,18 @@ Encoding = Literal["raw", "keyword", "positional", "json"]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter. `default` is a JSON value, for the description only: the tool itself fills it in."""
+    """One parameter. `default` is a JSON value, for the description only: the tool itself fills it in.
+
+    With `grounding`, a constraint lets it take only texts that the episode has shown: matches of that regular expression
+    in the question or an observation, or, if it is empty, runs of whole words of one line.
+    """
 
     name: str
     type: Type
     description: str = ""
     required: bool = True
     default: Any = None
+    grounding: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,82 @@
+"""What an episode has shown, for the parameters that may take nothing else.
+
+A grounded parameter takes matches of its pattern in the question or in an observation, as the model saw them; without a
+pattern, runs of whole words of one line. Each candidate is kept with where it was seen first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from local_react.language.signature import Parameter, Signature, Signatures
+from local_react.language.types import Text
+
+MAX_WORDS = 8
+"""The longest run of words that is a candidate."""
+
+MAX_CANDIDATES = 5000
+"""So many candidates without a pattern are kept, the latest ones: a long page has more runs of words than a grammar holds."""
+
+_OUTER = " \t.,;:!?\"'()[]{}<>"
+
+
+def with_grounding(tools: Signatures) -> dict[str, Signature]:
+    """The tools, with every text parameter that has a pattern grounded by it."""
+    return {name: replace(tool, parameters=tuple(map(_ground, tool.parameters))) for name, tool in tools.items()}
+
+
+def _ground(parameter: Parameter) -> Parameter:
+    if isinstance(parameter.type, Text) and parameter.type.pattern and parameter.grounding is None:
+        return replace(parameter, grounding=parameter.type.pattern)
+    return parameter
+
+
+class Sightings:
+    """The texts that an episode has shown so far, each with its source ("question", "observation 2")."""
+
+    def __init__(self, tools: Signatures) -> None:
+        self._patterns = {
+            (name, parameter.name): parameter.grounding
+            for name, tool in tools.items() for parameter in tool.parameters if parameter.grounding is not None
+        }
+        self._found: dict[str, dict[str, str]] = {pattern: {} for pattern in self._patterns.values()}
+
+    def add(self, source: str, text: str) -> None:
+        """The model is shown a text."""
+        for pattern, found in self._found.items():
+            for value in _matches(pattern, text) if pattern else _word_runs(text):
+                found.setdefault(value, source)
+            while not pattern and len(found) > MAX_CANDIDATES:
+                found.pop(next(iter(found)))
+
+    @property
+    def candidates(self) -> Mapping[tuple[str, str], tuple[str, ...]] | None:
+        """The values that each grounded parameter may take now, by tool and parameter; None where none is grounded."""
+        if not self._patterns:
+            return None
+        return {key: tuple(self._found[pattern]) for key, pattern in self._patterns.items()}
+
+    def source(self, tool: str, parameter: str, value: object) -> str | None:
+        """Where the value of a grounded parameter was seen first; None for one that isn't grounded."""
+        pattern = self._patterns.get((tool, parameter))
+        return None if pattern is None or not isinstance(value, str) else self._found[pattern].get(value)
+
+
+def _matches(pattern: str, text: str) -> Iterator[str]:
+    """The matches that are whole words: "A100" isn't one inside of "BA1005"."""
+    bare = pattern.removeprefix("^").removesuffix("$")
+    for match in re.finditer(rf"(?<![^\W_])(?:{bare})(?![^\W_])", text):
+        if match.group():
+            yield match.group()
+
+
+def _word_runs(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        words = line.split()
+        for start in range(len(words)):
+            for end in range(start + 1, min(start + MAX_WORDS, len(words)) + 1):
+                run = " ".join(words[start:end]).strip(_OUTER)
+                if run:
+                    yield run
