@@ -13,11 +13,9 @@ import json
 import sys
 from pathlib import Path
 
+from local_react import Model, Trace, run
 from local_react.cli.tool_files import DEMO, load_toolbox
-from local_react.llama.model import Model
-from local_react.schedule import run
 from local_react.tools.demo_exemplars import demo_exemplars
-from local_react.trace import Trace
 
 RESULTS = Path(__file__).parent / "results" / "demo_questions.json"
 

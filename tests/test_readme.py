@@ -17,6 +17,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from benchmarks import demo_questions
 from local_react import Model, ScriptedModel, Trace
 from local_react.cli import main
 from local_react.language.step import Code
@@ -157,6 +158,13 @@ def test_the_links_lead_to_files() -> None:
     headings = {f"#{heading.lower().replace(' ', '-')}" for heading in re.findall(r"^#+ (.+)$", TEXT, re.MULTILINE)}
     assert links
     assert [link for link in links if link not in headings and not (ROOT / link).is_file()] == []
+
+
+def test_the_measured_answers_are_those_to_the_questions_and_judged_as_now() -> None:
+    measured = json.loads(demo_questions.RESULTS.read_text(encoding="utf-8"))["questions"]
+    assert [result["question"] for result in measured] == list(demo_questions.QUESTIONS)
+    for result in measured:
+        assert result["is_right"] == demo_questions.is_right(result["question"], result["answer"])
 
 
 def test_the_recorded_run_is_answered_and_replays_without_a_difference() -> None:
