@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -11,6 +11,7 @@ from local_react.decode.completion import Completion, join_completions
 from local_react.decode.generate import Decoder, Generation
 from local_react.decode.stop import StopScanner
 from local_react.decode.transcript import Transcript
+from local_react.grounding import Candidates
 from local_react.pen import Pen
 from local_react.recorder import Recorder
 from local_react.setup import Ended, Setup, Waiting
@@ -33,7 +34,7 @@ class Author:
         self._n_sampled = 0
 
     def write(
-        self, number: int, *, n_calls: int, after_malformed: bool, candidates: Mapping[tuple[str, str], Sequence[str]] | None
+        self, number: int, *, n_calls: int, after_malformed: bool, candidates: Candidates | None
     ) -> Generator[Waiting, Any, Completion]:
         """The text of step `number`. The language of a constrained one depends on the calls so far, on whether the last
         step was malformed, and on the candidates for grounded parameters."""
@@ -61,7 +62,7 @@ class Author:
         )))
 
     def _write_constrained(
-        self, number: int, n_calls: int, candidates: Mapping[tuple[str, str], Sequence[str]] | None
+        self, number: int, n_calls: int, candidates: Candidates | None
     ) -> Generator[Waiting, Any, Completion]:
         """A free thought with a budget and a line of its own, then the action in its language."""
         steering, guards = self._setup.steering, self._setup.guards

@@ -11,7 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from local_react.language.signature import Parameter, Signature, Signatures
+from local_react.language.step import Call
 from local_react.language.types import Text
+
+Candidates = Mapping[tuple[str, str], tuple[str, ...]]
+"""Values by the names of tool and parameter."""
 
 MAX_WORDS = 8
 """The longest run of words that is a candidate."""
@@ -41,6 +45,7 @@ class Sightings:
             (name, parameter.name): parameter.grounding
             for name, tool in tools.items() for parameter in tool.parameters if parameter.grounding is not None
         }
+        self._n_parameters = {name: len(tool.parameters) for name, tool in tools.items()}
         self._found: dict[str, dict[str, str]] = {pattern: {} for pattern in self._patterns.values()}
 
     def add(self, source: str, text: str) -> None:
@@ -51,12 +56,20 @@ class Sightings:
             while not pattern and len(found) > MAX_CANDIDATES:
                 found.pop(next(iter(found)))
 
-    @property
-    def candidates(self) -> Mapping[tuple[str, str], tuple[str, ...]] | None:
-        """The values that each grounded parameter may take now, by tool and parameter; None where none is grounded."""
+    def candidates(self, *, but: Call | None = None) -> Candidates | None:
+        """The values that each grounded parameter may take now; None where none is grounded.
+
+        The call `but` can't be made with them, where its tool takes nothing but one grounded value.
+        """
         if not self._patterns:
             return None
-        return {key: tuple(self._found[pattern]) for key, pattern in self._patterns.items()}
+        found = {key: tuple(self._found[pattern]) for key, pattern in self._patterns.items()}
+        if but is not None and len(but.arguments) == 1:
+            ((parameter, taken),) = but.arguments.items()
+            key = (but.name, parameter)
+            if key in found and self._n_parameters[but.name] == 1:
+                found[key] = tuple(value for value in found[key] if value != taken)
+        return found
 
     def source(self, tool: str, parameter: str, value: object) -> str | None:
         """Where the value of a grounded parameter was seen first; None for one that isn't grounded."""

@@ -77,6 +77,7 @@ class CallHistory:
 
     def __init__(self) -> None:
         self._calls: list[tuple[str, bool]] = []
+        self._last: Call | None = None
         self.n_repeats = 0
 
     @property
@@ -87,6 +88,12 @@ class CallHistory:
     def add(self, call: Call, *, is_error: bool) -> None:
         """A call was run. One that failed may be made again, once for each failure."""
         self._calls.append((_key(call), is_error))
+        self._last = call
+
+    @property
+    def last_success(self) -> Call | None:
+        """The call just made, unless it failed: making it again would be a repetition."""
+        return self._last if self._calls and not self._calls[-1][1] else None
 
     def is_repetition(self, call: Call) -> bool:
         """Whether the call, by name and arguments, is the one just made, or the fourth of A-B-A-B.

@@ -84,7 +84,7 @@ class Episode:
         """Let the model write its step, and read it."""
         completion = yield from self._author.write(
             number, n_calls=self._history.n_calls, after_malformed=self._n_malformed > 0,
-            candidates=self._sightings.candidates,
+            candidates=self._sightings.candidates(but=self._history.last_success if self._guards.repeated_calls else None),
         )
         action = parse_step(
             completion.text, self._protocol, self._setup.toolbox, strict=self._setup.strict,

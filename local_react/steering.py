@@ -6,7 +6,7 @@ parameters take only what was seen. Each is compiled once and kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from local_react.decode.constraint import Engine
 from local_react.decode.generate import SamplerLike
 from local_react.decode.transcript import Transcript
 from local_react.errors import GrammarError, SettingsError
+from local_react.grounding import Candidates
 from local_react.language.derivative import Recogniser
 from local_react.language.grammar import action_language, line_language, step_language
 from local_react.language.protocol import Protocol
@@ -26,8 +27,6 @@ Reach = Literal["action", "step", "repair"]
 """What is constrained: the action of each step, the whole step with its thought, or only the step after a malformed one."""
 
 REACHES: tuple[Reach, ...] = ("action", "step", "repair")
-
-Grounded = Mapping[tuple[str, str], Sequence[str]]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,7 +43,7 @@ class Steering:
     _languages: dict[Any, Regular] = field(default_factory=dict)
 
     def language(
-        self, *, number: int, allow_answer: bool = True, only_answer: bool = False, grounded: Grounded | None = None
+        self, *, number: int, allow_answer: bool = True, only_answer: bool = False, grounded: Candidates | None = None
     ) -> Regular:
         """The language of what the model writes in step `number`, behind the label (or at the line's start where the
         choice of the label is the model's own).
@@ -103,5 +102,5 @@ MIN_THOUGHT = 1
 """A step's thought gets at least this many tokens."""
 
 
-def _freeze(grounded: Grounded | None) -> Any:
+def _freeze(grounded: Candidates | None) -> Any:
     return None if grounded is None else tuple((key, tuple(values)) for key, values in sorted(grounded.items()))

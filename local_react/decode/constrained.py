@@ -148,7 +148,7 @@ class ConstrainedGeneration(Generation):
             self._mask(context.logits(row), vocabulary)
             token = self.sampler.sample(row)
         for _ in range(MAX_BANS):
-            if vocabulary.is_end(token) or not self._place.feed(vocabulary.piece(token)).is_dead:
+            if self._keeps_to_language(token, vocabulary):
                 break
             origin = "masked"
             context.logits(row)[token] = -np.inf
@@ -157,6 +157,11 @@ class ConstrainedGeneration(Generation):
         else:
             raise ConstraintError(f"The engine allows token after token that its language doesn't, as {token} here.")
         return TokenChoice(token, origin) if view is None else view.tell(token, origin)
+
+    def _keeps_to_language(self, token: int, vocabulary: Vocabulary) -> bool:
+        if vocabulary.is_end(token):
+            return self._place.accepts
+        return not self._place.feed(vocabulary.piece(token)).is_dead
 
     def _allows(self, token: int, vocabulary: Vocabulary) -> bool:
         return self._place.accepts if vocabulary.is_end(token) else self._matcher.allows(token)

@@ -6,6 +6,7 @@ every answer of it is checked (llguidance 1.9.1).
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
@@ -29,7 +30,10 @@ class LlguidanceEngine:
     def __init__(self, vocabulary: Vocabulary) -> None:
         if vocabulary not in _TOKENIZERS:
             # Takes 0.2 to 2 seconds, so once for each vocabulary.
-            _TOKENIZERS[vocabulary] = lltokenizer_from_vocab(vocabulary.pointer, eos_token=vocabulary.end_list)
+            with warnings.catch_warnings():
+                # It asks llama.cpp for token attributes by an old name.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                _TOKENIZERS[vocabulary] = lltokenizer_from_vocab(vocabulary.pointer, eos_token=vocabulary.end_list)
         self._tokenizer = _TOKENIZERS[vocabulary]
         self._compiled: dict[Regular, LLMatcher] = {}
 

@@ -45,12 +45,12 @@ class Chunk:
 class Context:
     """A llama_context for `n_parallel` episodes, each in a sequence of its own, numbered from 1.
 
-    Sequence 0 holds the prefix that they share; `prefix` are its token ids. `window` is the number of tokens that one
+    It has room for `capacity` of them, and may be lent for fewer. Sequence 0 holds the prefix that they share; `prefix` are its token ids. `window` is the number of tokens that one
     sequence can hold, as llama.cpp granted it. `n_evaluated` and `n_decode_calls` count everything computed here.
     """
 
     def __init__(self, model: llama_cpp.llama_model_p, n_vocab: int, options: ContextOptions, n_parallel: int) -> None:
-        self.n_parallel = n_parallel
+        self.n_parallel = self.capacity = n_parallel
         self.prefix: tuple[int, ...] = ()
         self.n_batch = options.n_batch
         self.n_evaluated = 0

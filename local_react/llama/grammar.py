@@ -8,6 +8,7 @@ overflow llama.cpp's recursive parser are refused before it sees them (60,000 pa
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 
 import llama_cpp
 import numpy as np
@@ -65,10 +66,11 @@ class NativeGrammar:
         # Nothing in the chain is sorted, so each candidate still stands at its own index.
         logits[~np.isfinite(self._all["logit"])] = -np.inf
 
-    def __del__(self) -> None:
+    def __del__(self, _free: Callable[[object], None] = llama_cpp.llama_sampler_free) -> None:
+        # Bound early: when the interpreter ends, the module may be gone before the last grammar.
         pointer, self._pointer = getattr(self, "_pointer", None), None
         if pointer:
-            llama_cpp.llama_sampler_free(pointer)
+            _free(pointer)
 
 
 def _array_over(candidates: np.ndarray) -> llama_cpp.llama_token_data_array:

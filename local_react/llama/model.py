@@ -70,10 +70,11 @@ class Model:
         llama.cpp anywhere, it is thrown away.
         """
         with self._lock:
-            fitting = [context for context in self._idle if context.n_parallel >= n_parallel]
-            context = min(fitting, key=lambda context: context.n_parallel) if fitting else None
+            fitting = [context for context in self._idle if context.capacity >= n_parallel]
+            context = min(fitting, key=lambda context: context.capacity) if fitting else None
             if context is not None:
                 self._idle.remove(context)
+                context.n_parallel = n_parallel
             else:
                 while self._idle:
                     self._idle.pop().close()

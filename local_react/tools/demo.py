@@ -22,9 +22,11 @@ from datetime import date
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from threading import Lock
+from typing import Annotated
 
 from local_react.tools.calculator import calculator
 from local_react.tools.demo_file import connect, demo_file
+from local_react.tools.grounded import Grounded
 
 NEEDS_APPROVAL = frozenset({"refund"})
 """The names of the demo tools that change something: register these with `needs_approval=True`."""
@@ -38,6 +40,13 @@ _COMMON_WORDS = frozenset({
     "will", "with", "you", "your",
 })  # fmt: skip
 _MOST_CENTS = 10**11
+
+OrderId = Annotated[str, Grounded(r"A\d{3}")]
+TrackingId = Annotated[str, Grounded(r"TRK-\d{4}")]
+CustomerId = Annotated[str, Grounded(r"cus_\d{4}")]
+InvoiceId = Annotated[str, Grounded(r"INV-\d{4}")]
+ChargeId = Annotated[str, Grounded(r"ch_\d{4}")]
+# Under a constraint these take only ids that the run has shown.
 
 Record = dict[str, str | int]
 """A row as the model sees it. Columns without a value are left out; amounts are texts like 49.00."""
@@ -68,7 +77,7 @@ class SupportDesk:
         self._failures_left = tracking_failures
         self._refunds: list[tuple[str, int]] = []  # charge id and cents, in the order they were made
 
-    def lookup_order(self, order_id: str) -> Record:
+    def lookup_order(self, order_id: OrderId) -> Record:
         """Look up an order: its status, tracking id, item, customer and invoice.
 
         Args:
@@ -80,7 +89,7 @@ class SupportDesk:
             "order", order_id,
         )  # fmt: skip
 
-    def get_tracking(self, tracking_id: str) -> Record:
+    def get_tracking(self, tracking_id: TrackingId) -> Record:
         """Ask the tracking service where a parcel is now.
 
         Raises TimeoutError when the service doesn't answer; asking again may help.
@@ -102,7 +111,7 @@ class SupportDesk:
                 raise TimeoutError("the tracking service did not answer in time, try again")
         return parcel
 
-    def get_customer(self, customer_id: str) -> Record:
+    def get_customer(self, customer_id: CustomerId) -> Record:
         """Look up a customer: name, e-mail and city.
 
         Args:
@@ -113,7 +122,7 @@ class SupportDesk:
             "customer", customer_id,
         )  # fmt: skip
 
-    def get_invoice(self, invoice_id: str) -> Record:
+    def get_invoice(self, invoice_id: InvoiceId) -> Record:
         """Look up an invoice in billing: amount, status, and the charge that paid it.
 
         Args:
@@ -125,7 +134,7 @@ class SupportDesk:
             "invoice", invoice_id,
         )  # fmt: skip
 
-    def list_invoices(self, customer_id: str, since: date | None = None, until: date | None = None) -> list[Record]:
+    def list_invoices(self, customer_id: CustomerId, since: date | None = None, until: date | None = None) -> list[Record]:
         """List a customer's invoices, oldest first.
 
         Args:
@@ -139,7 +148,7 @@ class SupportDesk:
             customer_id, since, until,
         )  # fmt: skip
 
-    def list_charges(self, customer_id: str, since: date | None = None, until: date | None = None) -> list[Record]:
+    def list_charges(self, customer_id: CustomerId, since: date | None = None, until: date | None = None) -> list[Record]:
         """List the charges to a customer's card, oldest first.
 
         Args:
@@ -175,7 +184,7 @@ class SupportDesk:
             ).fetchall()
         return "\n".join(row["article"] for row in found) or f"No help article about {_shown(query)}."
 
-    def refund(self, charge_id: str, amount: float) -> Record:
+    def refund(self, charge_id: ChargeId, amount: float) -> Record:
         """Pay back a charge, in full or in part.
 
         Args:
@@ -192,7 +201,7 @@ class SupportDesk:
             number = len(self._refunds)
         return {"refund_id": f"re_{number}", "charge_id": name, "amount": _amount(cents), "status": "refunded"}
 
-    def _refunded(self, charge_id: str) -> int:
+    def _refunded(self, charge_id: ChargeId) -> int:
         return sum(cents for refunded, cents in self._refunds if refunded == charge_id)
 
     def _find(self, query: str, kind: str, key: str) -> Record:
@@ -204,7 +213,7 @@ class SupportDesk:
             raise LookupError(f"no {kind} {_shown(key)}")
         return _record(row)
 
-    def _list(self, query: str, customer_id: str, since: date | None, until: date | None) -> list[Record]:
+    def _list(self, query: str, customer_id: CustomerId, since: date | None, until: date | None) -> list[Record]:
         if since and until and since > until:
             raise ValueError(f"since={since} is later than until={until}")
         customer = self.get_customer(customer_id)["customer_id"]
