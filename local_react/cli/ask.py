@@ -12,7 +12,7 @@ from rich.console import Console
 from local_react.cli.printer import Printer
 from local_react.cli.streams import Answers, Hint, say
 from local_react.cli.text import make_visible, write_json
-from local_react.errors import LocalReactError
+from local_react.errors import LocalReactError, TraceError
 from local_react.runs import run
 from local_react.trace import Event, Trace, write_action
 
@@ -73,7 +73,7 @@ def ask(desk: Desk, question: str, trace_file: Path | None) -> int:
 def report(desk: Desk, trace: Trace) -> int:
     """Write the answer, or say why there is none; returns the exit code."""
     if desk.as_json:
-        desk.answers.write(write_json(summarise(trace)))
+        desk.answers.write(write_json(summarise(trace), desk.answers.encoding))
     elif trace.answer is not None:
         desk.answers.write(make_visible(trace.answer))
     if trace.ending == "answered":
@@ -109,8 +109,10 @@ def summarise(trace: Trace) -> dict[str, Any]:
 
 
 def number_trace_file(path: str | None, number: int) -> Path | None:
-    """The trace file of the question `number`: run.jsonl becomes run-1.jsonl and so on."""
+    """The trace file of the question `number`: run.jsonl becomes run-1.jsonl and so on. Raises TraceError for a path without a name."""
     if path is None:
         return None
     file = Path(path)
+    if not file.name:
+        raise TraceError(f"{path} is a folder, and no name for the trace. Give a file.")
     return file.with_name(f"{file.stem}-{number}{file.suffix}")

@@ -62,7 +62,7 @@ def doctor_command(context: click.Context, as_json: bool, **settings: Any) -> No
             answers.write(make_visible(f"{'ok ' if check.is_well else 'BAD'}  {check.name}: {check.found}"))
     is_well = all(check.is_well for check in checks)
     if as_json:
-        answers.write(write_json({"is_well": is_well, "checks": [asdict(check) for check in checks]}))
+        answers.write(write_json({"is_well": is_well, "checks": [asdict(check) for check in checks]}, answers.encoding))
     context.exit(0 if is_well else 1)
 
 

@@ -21,7 +21,7 @@ def read_exemplars(path: str) -> tuple[Exemplar, ...]:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise PromptError(f"{path} can't be read: {error.strerror}. Give a JSON file, default or none.") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise PromptError(f"{path} is no JSON: {error}.") from error
     if not isinstance(found, list):
         raise PromptError(f"{path} must hold a list of exemplars, and holds {_kind(found)}.")

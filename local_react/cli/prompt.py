@@ -118,7 +118,7 @@ def _read_lock(path: Path) -> dict[str, Any]:
         return {"fingerprint": lock["fingerprint"], "toolbox_fingerprint": lock["toolbox_fingerprint"], "parts": lock["parts"]}
     except OSError as error:
         raise click.UsageError(f"{path} can't be read: {error.strerror}. Write it with --lock.") from error
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise click.UsageError(f"{path} is no lock file. Write it with --lock.") from error
 
 

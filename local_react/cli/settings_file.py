@@ -47,7 +47,8 @@ def _apply(context: click.Context, parameter: click.Parameter, value: str | None
 
 def _find() -> Path | None:
     """The settings file that is there without being asked for."""
-    folder = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    # A user without a home (a container's, by number) leaves the tilde where it is, and nothing is found there.
+    folder = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     return next((path for path in (HERE, Path(folder) / "local_react" / "config.toml") if path.is_file()), None)
 
 
@@ -58,7 +59,7 @@ def read_settings(path: Path) -> dict[str, Any]:
             found = tomllib.load(file)
     except OSError as error:
         raise click.UsageError(f"{path} can't be read: {error.strerror}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, a number of thousands of digits, lists in lists
         raise click.UsageError(f"{path} is no TOML: {error}.") from error
     settings = {}
     for key, value in found.items():

@@ -117,7 +117,7 @@ def _read_script(path: str, n_ctx: int | None) -> ScriptedModel:
         script = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise SettingsError(f"The script {path} can't be read: {error.strerror}.") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SettingsError(f"The script {path} is no JSON: {error}.") from error
     if not isinstance(script, list) or not all(isinstance(completion, str) for completion in script):
         raise SettingsError(f"The script {path} must be a list of texts, one for each step.")

@@ -10,7 +10,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from typing import IO
 
 import click
@@ -27,6 +27,11 @@ class Answers:
         self._file = file
 
     @property
+    def encoding(self) -> str:
+        """What a line is written in."""
+        return getattr(self._file, "encoding", None) or "utf-8"
+
+    @property
     def is_terminal(self) -> bool:
         """Whether somebody looks at it directly."""
         return self._file is not None and self._file.isatty()
@@ -39,18 +44,20 @@ class Answers:
             self._file.write(line + "\n")
             self._file.flush()
         except OSError as error:
-            self._abandon()
+            file, self._file = self._file, None
+            if file is not None:
+                _abandon(file)
             raise click.ClickException(f"stdout can't be written: {error.strerror or error}.") from error
 
-    def _abandon(self) -> None:
-        # The unwritten text would be tried again when Python exits, with a second complaint.
-        file, self._file = self._file, None
-        if file is None:
-            return
-        try:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
-        except OSError:
-            pass
+
+def _abandon(file: IO[str]) -> None:
+    # The unwritten text would be tried again when Python exits, with a second complaint and an exit code of its own.
+    try:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, file.fileno())
+        os.close(null)
+    except (OSError, ValueError):
+        pass  # no real file, or a closed one
 
 
 def take_stdout(context: click.Context) -> Answers:
@@ -112,14 +119,22 @@ def say(console: Console, text: str, style: str = "", *, end: str = "\n") -> Non
     """Write text from anywhere in a style. Where nobody reads any more, nothing is written from then on."""
     if console.quiet:
         return
-    # Captured, since rich would keep what a Ctrl-C interrupts, and write it again the next time.
-    with console.capture() as capture:
-        console.print(Text(make_visible(text), style=style, end=""), end=end, soft_wrap=True)
-    try:
+    with _while_read(console):
+        # Captured, since rich would keep what a Ctrl-C interrupts, and write it again the next time.
+        with console.capture() as capture:
+            console.print(Text(make_visible(text), style=style, end=""), end=end, soft_wrap=True)
         console.file.write(capture.get())
         console.file.flush()
-    except OSError:
+
+
+@contextmanager
+def _while_read(console: Console) -> Iterator[None]:
+    """What is written inside may fail, since nobody reads any more or a tool has closed the file; then all is quiet."""
+    try:
+        yield
+    except (OSError, ValueError):
         console.quiet = True
+        _abandon(console.file)
 
 
 class Hint:
@@ -141,5 +156,6 @@ class Hint:
         """Take the line away."""
         if self._is_shown:
             self._is_shown = False
-            self._console.file.write("\r\x1b[K")
-            self._console.file.flush()
+            with _while_read(self._console):
+                self._console.file.write("\r\x1b[K")
+                self._console.file.flush()

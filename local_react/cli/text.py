@@ -33,9 +33,14 @@ def _sign(code: int) -> str:
     return f"<U+{code:04X}>"
 
 
-def write_json(value: Any) -> str:
-    """One line of JSON; characters that act are escaped, which means the same to every reader."""
+def write_json(value: Any, encoding: str = "utf-8") -> str:
+    """One line of JSON; characters that act are escaped, which means the same to every reader, and so are all beyond ASCII
+    where `encoding` hasn't got one of them."""
     line = json.dumps(value, ensure_ascii=False, default=str)
+    try:
+        line.encode(encoding, "surrogatepass")
+    except UnicodeEncodeError:
+        line = json.dumps(value, default=str)
     return _ACTING.sub(lambda found: _escape(ord(found[0])), line)
 
 

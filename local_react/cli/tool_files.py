@@ -15,8 +15,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from local_react.errors import ToolError
+from local_react.errors import LocalReactError, ToolError
 from local_react.tools.demo import NEEDS_APPROVAL, demo_tools
+from local_react.tools.result import describe_error
 from local_react.tools.tool import Tool
 from local_react.tools.toolbox import Toolbox
 
@@ -61,13 +62,17 @@ def _run_file(path: Path) -> ModuleType:
 
 
 def _import(name: str) -> ModuleType:
-    _make_importable(Path.cwd())
+    _make_importable(Path())
     return _guard(lambda: import_module(name), name)
 
 
 def _make_importable(folder: Path) -> None:
-    if str(folder.resolve()) not in sys.path:
-        sys.path.insert(0, str(folder.resolve()))
+    try:
+        place = str(folder.resolve())
+    except OSError:
+        return  # the working folder has been deleted: nothing can be imported from there
+    if place not in sys.path:
+        sys.path.insert(0, place)
 
 
 def _guard(load: Callable[[], Any], source: object) -> Any:
@@ -75,13 +80,16 @@ def _guard(load: Callable[[], Any], source: object) -> Any:
     try:
         return load()
     except SyntaxError as error:
-        raise ToolError(f"{error.filename}, line {error.lineno}: {error.msg}.") from error
-    except (Exception, SystemExit) as error:
+        where = source if error.filename is None else f"{error.filename}, line {error.lineno}"
+        raise ToolError(f"{where}: {error.msg}.") from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit, and what test frameworks raise to get past `except Exception`
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(source)]
         where = f"{source}, line {frames[-1].lineno}" if frames else str(source)
-        if isinstance(error, ToolError):
+        if isinstance(error, LocalReactError):
             raise ToolError(f"{where}: {error}") from error
-        raise ToolError(f"{where}: {type(error).__name__}: {error}. Its tools can't be loaded.") from error
+        raise ToolError(f"{where}: {describe_error(error)}. Its tools can't be loaded.") from error
 
 
 def _find_tools(module: ModuleType, source: str) -> list[Tool]:
@@ -89,8 +97,9 @@ def _find_tools(module: ModuleType, source: str) -> list[Tool]:
     listed = next((value for name in LISTS if _is_list(value := vars(module).get(name))), None)
     if listed is not None:
         return _checked(listed, source)
-    # By identity: two tools that are described alike are equal.
-    found = {id(value): value for value in vars(module).values() if isinstance(value, Tool)}
+    # By identity: two tools that are described alike are equal. By its type: a stand-in (a proxy, a mock) may raise when it
+    # is asked for its class.
+    found = {id(value): value for value in vars(module).values() if issubclass(type(value), Tool)}
     return _checked(found.values(), source)
 
 

@@ -39,6 +39,8 @@ def show_command(file: str, svg: str | None) -> None:
     console = open_console(sys.stdout)
     say(console, trace.question)
     _show_run(console, trace)
+    if console.quiet:
+        raise click.ClickException("stdout can't be written to its end.")
 
 
 def _write_picture(path: Path, trace: Trace) -> None:

@@ -35,6 +35,12 @@ def test_a_question_without_an_answer_does_not_end_the_chat(tmp_path):
     assert b"Not answered" in done.stderr
 
 
+def test_a_trace_without_a_name_is_one_message(tmp_path):
+    done = chat(tmp_path, FINISH, input=b"one\n", options=["--trace", "."])
+    assert done.returncode == 1
+    assert b"Traceback" not in done.stderr and b". is a folder, and no name for the trace" in done.stderr
+
+
 def test_a_question_that_does_not_fit_does_not_end_the_chat(tmp_path):
     done = chat(tmp_path, FINISH, input=b"word " * 500 + b"\ntwo\n", options=["--n-ctx", "400"])
     assert (done.returncode, done.stdout) == (1, b"blue\n")

@@ -53,6 +53,11 @@ def test_a_mistake_is_named_with_its_place(tmp_path, value, message):
     assert message in str(caught.value)
 
 
+def test_lists_without_an_end_are_no_json(tmp_path):
+    with pytest.raises(PromptError, match="e.json is no JSON"):
+        read_exemplars(write(tmp_path, "[" * 100_000))
+
+
 def test_a_missing_file_is_named():
     with pytest.raises(PromptError, match="missing.json can't be read"):
         read_exemplars("missing.json")

@@ -92,7 +92,7 @@ def test_what_the_prompt_does_not_show_fails_the_lock_too(invoke, tmp_path):
     assert result.exit_code == 1 and result.stdout.strip()
 
 
-@pytest.mark.parametrize("content", [None, "nonsense", "[]", '{"fingerprint": ""}'])
+@pytest.mark.parametrize("content", [None, "nonsense", "[]", '{"fingerprint": ""}', "[" * 100_000])
 def test_what_is_no_lock_is_a_mistake(invoke, tmp_path, content):
     if content is not None:
         (tmp_path / "lock.json").write_text(content)

@@ -62,6 +62,13 @@ def test_json_survives_half_surrogates_and_escapes(folder):
     assert (document["question"], document["answer"]) == ("a \udcff", "\x1b[31m")
 
 
+def test_json_loses_nothing_where_stdout_is_not_unicode(folder):
+    """Characters that the encoding lacks were replaced by question marks."""
+    env = environment(PYTHONIOENCODING="latin-1")
+    done = run_scripted(folder, FINISH, question="Wö ist 日本?", options=["--json"], env=env)
+    assert json.loads(done.stdout.decode("latin-1"))["question"] == "Wö ist 日本?"
+
+
 def test_escapes_in_the_answer_are_shown_and_do_nothing(folder):
     assert run_scripted(folder, ' x\nAction: finish["\\u001b[31m"]\n').stdout.decode() == "␛[31m\n"
 
@@ -172,14 +179,35 @@ def test_closed_streams_are_no_traceback(folder, closed, code):
     assert Trace.read(folder / "t.jsonl").answer == "blue"
 
 
-def test_a_log_that_nobody_reads_does_not_cost_the_answer(folder):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_log_that_nobody_reads_costs_neither_answer_nor_exit_code(folder, unbuffered):
+    """Without PYTHONUNBUFFERED, Python tried the rest of the log again at its exit, and ended with 120."""
     model = write_script(folder / "script.json", CALL, FINISH)
     reading, writing = os.pipe()
     os.close(reading)
     args = [*COMMAND, "run", "x", "--model", model, "--tools", "tools.py"]
     (folder / "tools.py").write_text(TOOLS.replace('print("printed by the tool")', "pass"))
-    done = subprocess.run(args, cwd=folder, stdout=subprocess.PIPE, stderr=writing, env=environment(), timeout=60)
+    env = environment(PYTHONUNBUFFERED=unbuffered)
+    done = subprocess.run(args, cwd=folder, stdout=subprocess.PIPE, stderr=writing, env=env, timeout=60)
     os.close(writing)
+    assert (done.returncode, done.stdout) == (0, b"blue\n")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_log_on_a_full_disk_costs_neither_answer_nor_exit_code(folder, unbuffered):
+    """With PYTHONUNBUFFERED it was a traceback, and the answer was lost."""
+    model = write_script(folder / "script.json", FINISH)
+    env = environment(PYTHONUNBUFFERED=unbuffered)
+    with open("/dev/full", "w") as full:
+        args = [*COMMAND, "run", "x", "--model", model]
+        done = subprocess.run(args, cwd=folder, stdout=subprocess.PIPE, stderr=full, env=env, timeout=60)
+    assert (done.returncode, done.stdout) == (0, b"blue\n")
+
+
+def test_a_tool_that_closes_stderr_does_not_cost_the_answer(folder):
+    """The console kept the closed file, and its ValueError ended the process with "lost sys.stderr"."""
+    (folder / "tools.py").write_text(f"import sys\nsys.stderr.close()\n{TOOLS}")
+    done = run_scripted(folder, FINISH)
     assert (done.returncode, done.stdout) == (0, b"blue\n")
 
 
@@ -233,7 +261,7 @@ def test_a_real_file_runs_with_every_model_option(tmp_path):
     assert len(Trace.read(trace).completions[0]["logprobs"][0]["top"]) == 2
 
 
-@pytest.mark.parametrize("content", ["{}", "[1]", "nonsense", '"text"'])
+@pytest.mark.parametrize("content", ["{}", "[1]", "nonsense", '"text"', "[" * 100_000])
 def test_a_script_that_is_no_list_of_texts_is_refused(tmp_path, content):
     (tmp_path / "s.json").write_text(content)
     result = CliRunner().invoke(main, ["run", "x", "--model", f"scripted:{tmp_path / 's.json'}"])

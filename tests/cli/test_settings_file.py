@@ -72,6 +72,7 @@ def test_a_setting_of_another_command_is_no_mistake(tmp_path, monkeypatch):
         ("tools = [1]", ["tools", "list of texts"]), ("protocol = 'bogus'", ["protocol", "finish"]), ("model = 3", ["model"]),
         ("yes = true", ["yes"]), ("approval = false", ["approval", "command line"]), ("[model]\na = 1", ["model"]),
         ("= 3", ["no TOML"]), ("seed = 1\nseed = 2", ["no TOML"]),
+        ("seed = " + "[" * 5000, ["no TOML"]), ("seed = " + "9" * 5000, ["no TOML"]),
     ],
 )
 def test_a_mistake_names_the_key_and_the_file(tmp_path, text, words):
@@ -87,6 +88,12 @@ def test_bytes_that_are_no_text_and_a_missing_file_are_mistakes(tmp_path):
     for path in (tmp_path / "a.toml", tmp_path / "missing.toml", tmp_path):
         with pytest.raises(click.UsageError, match=str(path)):
             read_settings(path)
+
+
+def test_a_user_without_a_home_has_no_file(start, monkeypatch):
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)  # what it does where there is no home
+    assert start()["temperature"] == 0.0
 
 
 def test_every_setting_but_approval_can_stand_in_a_file(tmp_path):

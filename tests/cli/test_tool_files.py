@@ -55,6 +55,10 @@ def test_a_file_can_import_what_lies_beside_it(tmp_path):
         (function("finish"), "tools.py, line 2: Tool 'finish': the name is reserved"),
         ("@tool\ndef f(key) -> str:\n    'F.'\n", "tools.py, line 2:"),
         ("TOOLS = [3]\n", "3 can't be called"),
+        ("\0", "tools.py"),
+        ("class Odd(Exception):\n    def __str__(self): return 5\nraise Odd\n", "tools.py, line 4: Odd. Its tools"),
+        ("class Skip(BaseException): pass\nraise Skip('no network')\n", "tools.py, line 3: Skip: no network"),
+        ("Tool.from_schema('f', '', {}, print, timeout_s=-1)\n", "tools.py, line 2: Tool 'f': timeout_s"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_one_message(tmp_path, source, message):
@@ -73,6 +77,19 @@ def test_what_is_wrong_with_a_file_is_one_message(tmp_path, source, message):
 def test_what_is_no_source_is_one_message(source, message):
     with pytest.raises(ToolError, match=message):
         load_tools(source)
+
+
+def test_a_stand_in_that_does_not_tell_its_class_is_no_tool(tmp_path):
+    source = "class Proxy:\n    @property\n    def __class__(self): raise RuntimeError('outside of a request')\nproxy = Proxy()\n"
+    assert [tool.name for tool in load_tools(write(tmp_path, source + function("a")))] == ["a"]
+
+
+def test_a_module_is_found_from_a_folder_that_was_deleted(tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(ToolError, match="json has no missing"):
+        load_tools("json:missing")
 
 
 def test_a_module_gives_the_named_tools(tmp_path, monkeypatch):

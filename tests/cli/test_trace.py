@@ -1,6 +1,7 @@
 """`local-react trace`: showing and replaying."""
 
 import json
+import subprocess
 from xml.etree import ElementTree
 
 import pytest
@@ -8,6 +9,7 @@ from click.testing import CliRunner
 
 from local_react import ScriptedModel, Trace, run, tool
 from local_react.cli import main
+from tests.cli.terminal import COMMAND, environment
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -79,6 +81,16 @@ def test_events_without_their_fields_are_one_message(file):
     start = file.read_bytes().splitlines(keepends=True)[0]
     file.write_bytes(start + b'{"event": "observation"}\n')
     assert invoke("show", file).exit_code == 2
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_run_that_cannot_be_shown_to_its_end_is_one_message(file, unbuffered):
+    """It was a traceback, or Python's own complaint at its exit, with the code 120."""
+    env = environment(PYTHONUNBUFFERED=unbuffered)
+    with open("/dev/full", "w") as full:
+        args = [*COMMAND, "trace", "show", str(file)]
+        done = subprocess.run(args, stdout=full, stderr=subprocess.PIPE, env=env, timeout=60)
+    assert (done.returncode, done.stderr) == (1, b"Error: stdout can't be written to its end.\n")
 
 
 def test_a_replay_of_the_same_program_is_the_same(file):
