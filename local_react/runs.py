@@ -64,7 +64,7 @@ def run(
     sampled token and those of so many likeliest ones. `trace` is a file to write the trace to as the run goes.
 
     `constrain` holds the model to the language of its steps: True or "action" for the action of each step, "step" for its
-    thought too, "repair" for the step after a malformed one only. `engine` is "llguidance", "gbnf" or "outlines". A
+    thought too, "repair" for the step after a malformed one only. `engine` is "llguidance" or "gbnf". A
     parameter marked with `Grounded` then takes only values that the episode has shown; with `ground` so does every text
     that has a pattern. `explain` keeps in the trace how each token of an action came about.
 

@@ -113,6 +113,14 @@ def test_the_runtime_evaluates_no_token_twice_whatever_the_model_writes(model: M
     assert not figure["is_whole"]
 
 
+def test_parallel_episodes_take_fewer_decode_calls_in_every_round(model: Model) -> None:
+    """The rounds share contexts, and a single run in the context of eight must still be a single run."""
+    figure = figures.measure_parallel(model, n_rounds=2, advance=lambda: None)
+    single, parallel = figure["n_decode_calls"]["single"], figure["n_decode_calls"]["parallel"]
+    assert len(set(single)) == len(set(parallel)) == 1
+    assert single[0] > 5 * parallel[0]
+
+
 def test_the_last_line_of_the_output_is_the_report(
     model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,7 +67,7 @@ def join_completions(parts: Sequence[Completion | str]) -> Completion:
     It ends as its last part does.
     """
     written = [part for part in parts if isinstance(part, Completion)]
-    pieces = [part.pieces if isinstance(part, Completion) else (part.encode(),) for part in parts if part]
+    pieces = [_whole_pieces(part) if isinstance(part, Completion) else (part.encode(),) for part in parts if part]
     last = written[-1]
     return Completion(
         text="".join(part.text if isinstance(part, Completion) else part for part in parts),
@@ -83,3 +83,12 @@ def join_completions(parts: Sequence[Completion | str]) -> Completion:
         n_masks=sum(part.n_masks for part in written),
         choices=tuple(choice for part in written for choice in part.choices),
     )
+
+
+def _whole_pieces(part: Completion) -> tuple[bytes, ...]:
+    """The pieces without the half character that the part's end cut off: what follows must not be read together with it."""
+    *before, last = part.pieces or (b"",)
+    if len(last) >= part.n_cut_bytes:
+        return (*before, last[: len(last) - part.n_cut_bytes])
+    data = b"".join(part.pieces)
+    return (data[: len(data) - part.n_cut_bytes],)

@@ -140,10 +140,11 @@ class Vocabulary:
         return b"".join(map(self.piece, ids))
 
     def is_end(self, token: int) -> bool:
-        """Whether the token ends a generation. Most models have more than one of these."""
+        """Whether the token ends a generation: an end-of-generation token (most models have several), or any other
+        control token, such as one that begins a turn, which no text can hold."""
         is_end = self._ends.get(token)
         if is_end is None:
-            is_end = self._ends[token] = bool(llama_cpp.llama_vocab_is_eog(self.pointer, token))
+            is_end = self._ends[token] = bool(llama_cpp.llama_vocab_is_eog(self.pointer, token)) or self.is_control(token)
         return is_end
 
     def is_control(self, token: int) -> bool:
@@ -152,7 +153,7 @@ class Vocabulary:
 
     @cached_property
     def end_tokens(self) -> frozenset[int]:
-        """Every end-of-generation token."""
+        """Every token that ends a generation."""
         return frozenset(token for token in range(self.n_tokens) if self.is_end(token))
 
     @cached_property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from local_react.decode.generate import Decoder
 from local_react.errors import DecodeError, SettingsError
 from local_react.llama.context import Chunk
 from local_react.llama.model import Model
@@ -102,3 +103,17 @@ def test_kv_types_flash_attention_and_small_batches_work(smollm2: Model, options
         ids = model.vocabulary.tokenize("The capital of France is")
         (row,) = context.decode([Chunk(1, ids, 0, True)])
         assert model.vocabulary.piece(int(context.logits(row).argmax())) == b" Paris"
+
+
+def test_a_context_lent_for_fewer_episodes_holds_no_more_of_them(tiny_model: Model) -> None:
+    """A run of one episode at a time that got the context of eight ran eight at a time."""
+    with tiny_model.context(8) as wide:
+        pass
+    with tiny_model.context(1) as narrow:
+        assert narrow is wide
+        decoder = Decoder(narrow, tiny_model.vocabulary)
+        decoder.open(tiny_model.vocabulary.tokenize("a b c"))
+        assert not decoder.has_room
+    with tiny_model.context(8) as again:
+        assert again is wide
+        assert again.n_parallel == 8

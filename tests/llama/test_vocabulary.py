@@ -63,6 +63,13 @@ def test_every_end_token_is_known(smollm2: Model) -> None:
     assert all(smollm2.vocabulary.is_end(token) for token in smollm2.vocabulary.end_tokens)
 
 
+def test_a_control_token_ends_a_text_as_well(smollm2: Model, gemma: Model) -> None:
+    """Regression: a model that began a new turn put the name of the token into its text, where a parser cut it."""
+    for model, name in ((smollm2, "<|im_start|>"), (gemma, "<start_of_turn>")):
+        (token,) = model.vocabulary.tokenize(name, special=True)
+        assert model.vocabulary.is_end(token)
+
+
 def test_bos_is_told_as_the_model_wants_it(smollm2: Model, gemma: Model, tmp_path: Path) -> None:
     assert not smollm2.vocabulary.wants_bos
     assert gemma.vocabulary.wants_bos and gemma.vocabulary.bos is not None

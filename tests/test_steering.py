@@ -1,0 +1,274 @@
+"""Constrained episodes: every step is a valid call or an answer, whatever the model, its temperature and its budget."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import pytest
+
+from benchmarks.order_a100 import RIGHT, ask
+from local_react import (
+    Answer,
+    Call,
+    Grounded,
+    Guards,
+    Malformed,
+    Model,
+    Protocol,
+    Sampling,
+    ScriptedModel,
+    SettingsError,
+    Tool,
+    Toolbox,
+    Trace,
+    parse_step,
+    run,
+    run_many,
+    tool,
+)
+from local_react.replay import first_difference, replay
+from tests.toolboxes import FLAT, NESTED, RAW
+
+ENGINES = ["llguidance", "gbnf"]
+
+
+@tool
+def web_search(query: str) -> str:
+    """Search."""
+    return f"found {query}"
+
+
+@tool
+def book(guests: list[str], seats: Annotated[int, "how many"], outdoor: bool = False) -> dict:
+    """Book a table."""
+    return {"booked": seats}
+
+
+@tool
+def add(a: int, b: float) -> float:
+    """Add."""
+    return a + b
+
+
+TOOLS = (web_search, book, add)
+
+
+def play(
+    model: Model, *, tools: Any = TOOLS, max_steps: int = 4, max_step_tokens: int = 60, min_calls: int = 0,
+    constrain: Any = True, **options: Any,
+) -> Trace:
+    guards = Guards(
+        max_steps=max_steps, max_step_tokens=max_step_tokens, max_thought_tokens=8, repeated_calls=False, min_calls=min_calls
+    )
+    return run("What is it?", model=model, tools=tools, exemplars=(), guards=guards, constrain=constrain, **options)
+
+
+def strictly_valid(trace: Trace, tools: Any, protocol: Any = "finish") -> bool:
+    """Whether each step reads strictly as the call or answer that it was taken for."""
+    wire = Protocol.preset(protocol)
+    readings = [
+        parse_step(event["text"], wire, Toolbox(tools), strict=True, primed=wire.label(wire.opening, event["step"]))
+        for event in trace.completions
+    ]
+    return [step.action for step in trace.steps] == readings and not any(isinstance(each, Malformed) for each in readings)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("protocol", ["finish", "numbered", "answer", "act", "think"])
+def test_every_step_parses_under_every_protocol(tiny_model: Model, engine: str, protocol: str) -> None:
+    for seed in range(6):
+        sampling = Sampling(temperature=[0, 0.7, 2][seed % 3], seed=seed)
+        trace = play(tiny_model, engine=engine, protocol=protocol, sampling=sampling)
+        assert trace.ending in ("answered", "step_limit")
+        assert strictly_valid(trace, TOOLS, protocol)
+
+
+@pytest.mark.parametrize("reach", ["action", "step"])
+@pytest.mark.parametrize("arguments", ["keyword", "positional", "json"])
+def test_every_step_parses_in_every_encoding(tiny_model: Model, reach: str, arguments: str) -> None:
+    protocol = Protocol.preset("finish", arguments=arguments)
+    trace = play(tiny_model, protocol=protocol, constrain=reach, sampling=Sampling(temperature=1.5, seed=3), max_steps=6)
+    assert not any(isinstance(step.action, Malformed) for step in trace.steps)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_budget_gives_whole_calls(tiny_model: Model, engine: str) -> None:
+    smallest = next(n for n in itertools.count(1) if not refuses(tiny_model, n))
+    for budget in range(smallest, smallest + 12):
+        trace = play(tiny_model, engine=engine, max_step_tokens=budget, sampling=Sampling(temperature=2.0, seed=budget))
+        assert strictly_valid(trace, TOOLS)
+        assert all(len(event["pieces"]) <= budget + 8 for event in trace.completions), "the label isn't counted"
+
+
+def refuses(model: Model, budget: int) -> bool:
+    try:
+        play(model, max_step_tokens=budget, max_steps=1)
+    except SettingsError as error:
+        assert "too small" in str(error)
+        return True
+    return False
+
+
+def test_the_end_of_the_window_never_cuts_a_call(tiny_model: Model) -> None:
+    endings = set()
+    for n_ctx in range(380, 500, 9):
+        with Model.load(tiny_model.path, n_ctx=n_ctx, n_threads=1) as model:
+            trace = play(model, max_steps=20, max_step_tokens=100, sampling=Sampling(temperature=2.0, seed=n_ctx))
+        assert strictly_valid(trace, TOOLS)
+        endings.add(trace.ending)
+    assert "context_full" in endings
+
+
+def test_no_answer_comes_before_the_least_number_of_calls(tiny_model: Model) -> None:
+    for seed in range(5):
+        trace = play(tiny_model, min_calls=2, sampling=Sampling(temperature=2.0, seed=seed))
+        assert [type(step.action) for step in trace.steps[:2]] == [Call, Call]
+
+
+def test_the_last_step_is_the_answer(tiny_model: Model) -> None:
+    for seed in range(5):
+        trace = play(tiny_model, max_steps=3, sampling=Sampling(temperature=2.0, seed=seed))
+        assert trace.ending == "answered"
+        assert isinstance(trace.steps[-1].action, Answer)
+
+
+def test_toolboxes_of_every_kind_are_kept_to(tiny_model: Model) -> None:
+    called = set()
+    for seed, signature in enumerate([*RAW, *FLAT, *NESTED]):
+        made = Tool(
+            signature.name, signature.description, signature.parameters, call=lambda arguments: "ok", function=lambda: "ok"
+        )
+        trace = play(tiny_model, tools=[made], min_calls=1, max_step_tokens=400, sampling=Sampling(temperature=1.0, seed=seed))
+        assert not any(isinstance(step.action, Malformed) for step in trace.steps)
+        called |= {step.action.name for step in trace.steps if isinstance(step.action, Call)}
+    assert called == {signature.name for signature in (*RAW, *FLAT, *NESTED)}
+
+
+def test_repair_constrains_only_the_step_behind_a_malformed_one(tiny_model: Model) -> None:
+    trace = play(tiny_model, constrain="repair", sampling=Sampling(temperature=1.0, seed=1))
+    assert isinstance(trace.steps[0].action, Malformed), "a random model never writes a call by itself"
+    assert not isinstance(trace.steps[1].action, Malformed)
+
+
+def test_parallel_episodes_are_constrained_too(tiny_model: Model) -> None:
+    traces = run_many(
+        ["a", "b", "c"], model=tiny_model, tools=TOOLS, constrain=True, n_parallel=3, exemplars=(),
+        sampling=Sampling(temperature=2.0, seed=1), guards=Guards(max_steps=3, max_step_tokens=60, repeated_calls=False),
+    )
+    for trace in traces:
+        assert not any(isinstance(step.action, Malformed) for step in trace.steps)
+
+
+def test_no_id_is_evaluated_twice(tiny_model: Model, recurrent_model: Model) -> None:
+    for model in (tiny_model, recurrent_model):
+        trace = play(model, max_steps=8, min_calls=7, sampling=Sampling(temperature=1.0, seed=4))
+        assert len(trace.steps) == 8
+        assert trace.evaluated <= trace.n_tokens
+        assert trace.forced > 0
+
+
+def test_the_same_seed_gives_the_same_trace(tiny_model: Model) -> None:
+    options = {"sampling": Sampling(temperature=1.3, seed=9), "clock": lambda: 0.0}
+    one, other = (play(tiny_model, **options).steps for _ in range(2))
+    assert one == other
+
+
+def test_a_constrained_trace_replays(tiny_model: Model) -> None:
+    trace = play(tiny_model, sampling=Sampling(temperature=1.3, seed=2), explain=True)
+    assert first_difference(trace, replay(trace)) is None
+    assert any(event.get("choices") for event in trace.completions)
+
+
+@pytest.mark.parametrize(("options", "match"), [
+    ({"constrain": "always"}, "means nothing"), ({"engine": "magic"}, "no engine called"),
+    ({"max_step_tokens": 2}, "too small"),
+])
+def test_options_that_make_no_sense_are_refused(tiny_model: Model, options: dict[str, Any], match: str) -> None:
+    with pytest.raises(SettingsError, match=match):
+        play(tiny_model, **options)
+
+
+def test_a_script_cannot_be_constrained() -> None:
+    with pytest.raises(SettingsError, match="scripted model can't be constrained"):
+        run("a", model=ScriptedModel([]), tools=TOOLS, constrain=True)
+
+
+def found_in(trace: Trace, value: str) -> bool:
+    """Whether the question or an observation before its step shows the value."""
+    shown = [trace.question, *(step.observation.text for step in trace.steps if step.observation is not None)]
+    return any(value in text for text in shown)
+
+
+def ids() -> list[Callable[..., Any]]:
+    @tool
+    def lookup(customer: Annotated[str, Grounded(r"cus_\d+")]) -> dict:
+        """Look a customer up."""
+        return {"customer": customer, "invoices": ["INV-1", "INV-22"], "friend": "cus_7"}
+
+    @tool
+    def pay(invoice: Annotated[str, Grounded(r"INV-\d+")], amount: int) -> str:
+        """Pay."""
+        return "paid"
+
+    @tool
+    def remember(words: Annotated[str, Grounded()]) -> str:
+        """Remember words."""
+        return f"remembered {words}"
+
+    return [lookup, pay, remember]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_grounded_argument_is_always_one_that_was_shown(tiny_model: Model, engine: str) -> None:
+    called = set()
+    for seed in range(8):
+        trace = run(
+            "What about cus_12 and cus_345?", model=tiny_model, tools=ids(), constrain=True, engine=engine, exemplars=(),
+            sampling=Sampling(temperature=2.0, seed=seed),
+            guards=Guards(max_steps=6, max_step_tokens=80, min_calls=5, max_thought_tokens=4),
+        )
+        for event in trace.events:
+            if event["event"] == "action" and event["kind"] == "call":
+                called.add(event["name"])
+                for name, source in event["seen_in"].items():
+                    assert source == "question" or source.startswith("observation ")
+                    assert found_in(trace, event["arguments"][name])
+    assert called == {"lookup", "pay", "remember"}
+
+
+def test_a_tool_whose_argument_is_unknown_cannot_be_called_yet(tiny_model: Model) -> None:
+    for seed in range(4):
+        trace = run(
+            "What about cus_12?", model=tiny_model, tools=ids()[:2], constrain=True, exemplars=(),
+            sampling=Sampling(temperature=2.0, seed=seed),
+            guards=Guards(max_steps=3, max_step_tokens=60, min_calls=1, max_thought_tokens=4),
+        )
+        assert trace.steps[0].action.name == "lookup", "no invoice has been seen"
+
+
+def test_where_nothing_can_be_called_the_answer_is_allowed_after_all(tiny_model: Model) -> None:
+    guards = Guards(min_calls=1, max_steps=2)
+    trace = run("No ids here.", model=tiny_model, tools=ids()[:2], constrain=True, exemplars=(), guards=guards)
+    assert isinstance(trace.steps[0].action, Answer)
+
+
+def test_ground_takes_every_text_that_has_a_pattern(tiny_model: Model) -> None:
+    schema = {"type": "object", "properties": {"id": {"type": "string", "pattern": r"^x\d+$"}}, "required": ["id"]}
+    made = Tool.from_schema("get", "Get it.", schema, lambda id: f"got {id}")
+    for seed in range(3):
+        trace = run(
+            "Is it x7 or x88?", model=tiny_model, tools=[made], constrain=True, ground=True, exemplars=(),
+            sampling=Sampling(temperature=2.0, seed=seed), guards=Guards(max_steps=2, min_calls=1, max_step_tokens=50),
+        )
+        assert trace.steps[0].action.arguments["id"] in ("x7", "x88")
+
+
+def test_a_270m_base_model_runs_the_classic_example_to_its_right_end(gemma: Model) -> None:
+    """Greedy, grounded: the order is looked up, tracking times out, the retry works, and the answer comes from it."""
+    trace = ask(gemma, is_grounded=True, constrain=True)
+    steps = [getattr(step.action, "name", "answer") for step in trace.steps]
+    assert steps == ["lookup_order", "get_tracking", "get_tracking", "answer"]
+    assert trace.steps[1].observation is not None and trace.steps[1].observation.is_error
+    assert trace.ending == "answered" and RIGHT in (trace.answer or "")
