@@ -62,7 +62,7 @@ def converse_many(model: AnyModel, n_episodes: int, *, n_parallel: int = 1, one_
     guards = Guards(max_steps=MAX_STEPS, max_step_tokens=MAX_STEP_TOKENS, final_answer=False, one_action=one_action)
     return run_many(
         [trail.QUESTION] * n_episodes, model=model, tools=[trail.note_reader()], n_parallel=n_parallel,
-        exemplars=trail.exemplars(), guards=guards,
+        exemplars=trail.exemplars(), guards=guards, constrain=False,
     )
 
 

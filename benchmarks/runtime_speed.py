@@ -50,9 +50,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def measure(models: Sequence[str], n_rounds: int, progress: Progress) -> dict[str, Any]:
-    """The whole report. Eight episodes take long, so they get half the rounds, rounded up."""
+    """The whole report. A token takes little time and wants many rounds; eight episodes take long and get few."""
+    n_decoder_rounds = 3 * n_rounds
     n_parallel_rounds = (n_rounds + 1) // 2
-    task = progress.add_task("start", total=N_STARTS + len(models) * (5 * n_rounds + 2 * n_parallel_rounds))
+    task = progress.add_task("start", total=N_STARTS + len(models) * (n_decoder_rounds + 4 * n_rounds + 2 * n_parallel_rounds))
 
     def advance(description: str) -> Callable[[], None]:
         progress.update(task, description=description)
@@ -68,7 +69,8 @@ def measure(models: Sequence[str], n_rounds: int, progress: Progress) -> dict[st
         "benchmark": "runtime_speed", "version": VERSION, "machine": describe_machine(),
         "settings": {
             "n_threads": 1, "n_ctx": N_CTX, "n_batch": 512, "flash_attention": False, "temperature": 0,
-            "n_rounds": n_rounds, "n_parallel_rounds": n_parallel_rounds, "clock": "CPU time of the process",
+            "n_rounds": n_rounds, "n_decoder_rounds": n_decoder_rounds, "n_parallel_rounds": n_parallel_rounds,
+            "clock": "CPU time of the process",
         },
         "start": figures.measure_start(n_rounds=N_STARTS, advance=advance("start")), "models": {},
     }
@@ -79,7 +81,9 @@ def measure(models: Sequence[str], n_rounds: int, progress: Progress) -> dict[st
             described = model.describe()
             report["models"][name if name in MODELS else model.name] = {
                 "sha256": described["sha256"],
-                "decoder": figures.measure_decoder(model, llama, n_rounds=n_rounds, advance=advance(f"{name}: decoder")),
+                "decoder": figures.measure_decoder(
+                    model, llama, n_rounds=n_decoder_rounds, advance=advance(f"{name}: decoder")
+                ),
                 "conversation": figures.measure_conversation(
                     model, llama, n_rounds=n_rounds, advance=advance(f"{name}: conversation")
                 ),

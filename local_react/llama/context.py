@@ -45,8 +45,9 @@ class Chunk:
 class Context:
     """A llama_context for `n_parallel` episodes, each in a sequence of its own, numbered from 1.
 
-    It has room for `capacity` of them, and may be lent for fewer. Sequence 0 holds the prefix that they share; `prefix` are its token ids. `window` is the number of tokens that one
-    sequence can hold, as llama.cpp granted it. `n_evaluated` and `n_decode_calls` count everything computed here.
+    It has room for `capacity` of them, and may be lent for fewer. Sequence 0 holds the prefix that they share; `prefix`
+    are its token ids. `window` is the number of tokens that one sequence can hold, as llama.cpp granted it.
+    `n_evaluated` and `n_decode_calls` count everything computed here.
     """
 
     def __init__(self, model: llama_cpp.llama_model_p, n_vocab: int, options: ContextOptions, n_parallel: int) -> None:
