@@ -142,6 +142,21 @@ def _shown_value(value: object) -> str:
     return {True: "on", False: "off", None: "none"}[value] if value is None or isinstance(value, bool) else str(value)
 
 
+def a100() -> str:
+    """What each model made of the classic example, under each arm."""
+    rows = json.loads((ROOT / "benchmarks" / "results" / "order_a100.json").read_text(encoding="utf-8"))
+    return _table(
+        ("model", "decoding", "what it did", "what came out", "right"),
+        (
+            (
+                row["model"].split(".")[0].split("-q4")[0], row["arm"], " → ".join(f"`{name}`" for name in row["calls"]),
+                row["answer"] or f"(`{row['ending']}`)", "yes" if row["is_right"] else "no",
+            )
+            for row in rows
+        ),
+    )
+
+
 def demo() -> str:
     """What the embedded model makes of the demo's questions."""
     results = json.loads((ROOT / "benchmarks/results/demo_questions.json").read_text(encoding="utf-8"))["questions"]
@@ -154,7 +169,7 @@ def demo() -> str:
 
 
 GENERATED: dict[str, Callable[[], str]] = {
-    made.__name__: made for made in (commands, protocols, endings, malformed, guards, demo)
+    made.__name__: made for made in (commands, a100, protocols, endings, malformed, guards, demo)
 }
 """What may stand between markers, by name."""
 

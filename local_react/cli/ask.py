@@ -109,7 +109,10 @@ def summarise(trace: Trace) -> dict[str, Any]:
 
 
 def number_trace_file(path: str | None, number: int) -> Path | None:
-    """The trace file of the question `number`: run.jsonl becomes run-1.jsonl and so on. Raises TraceError for a path without a name."""
+    """The trace file of the question `number`: run.jsonl becomes run-1.jsonl and so on.
+
+    Raises TraceError for a path without a name.
+    """
     if path is None:
         return None
     file = Path(path)

@@ -103,7 +103,7 @@ def read_stdin() -> Iterator[str]:
     """The lines of stdin; bytes that are no UTF-8 become U+FFFD."""
     if sys.stdin is None:
         return
-    for line in click.get_binary_stream("stdin"):
+    for line in sys.stdin.buffer:
         yield line.decode("utf-8", "replace")
 
 
