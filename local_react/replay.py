@@ -23,7 +23,7 @@ from local_react.runs import run
 from local_react.tools.result import Result
 from local_react.tools.tool import Tool
 from local_react.tools.toolbox import Toolbox
-from local_react.trace import Event, Trace, read_pieces
+from local_react.trace import Event, Trace, check_event, read_pieces
 
 REPEATABLE = frozenset({"answered", "step_limit", "token_limit", "parse_failed", "stuck", "denied"})
 """The endings that follow from the completions alone; a replay can't run out of time, or be interrupted."""
@@ -45,6 +45,8 @@ def replay(trace: Trace, tools: Toolbox | None = None) -> Trace:
     A trace that was broken off gives a shorter one. Raises TraceError for one that doesn't say enough.
     """
     start = trace.events[0] if trace.events else {}
+    for event in trace.events:
+        check_event(event, "The trace can't be replayed")
     try:
         guards, protocol = _read_guards(start["settings"]), Protocol(**start["protocol"])
         toolbox = tools if tools is not None else RecordedToolbox(_read_tools(start), _read_observations(trace))

@@ -50,6 +50,18 @@ Ending = Literal[
 _ACTIONS = {"call": Call, "answer": Answer, "malformed": Malformed}
 _KINDS = {action: kind for kind, action in _ACTIONS.items()}
 
+_NEEDED = {
+    "start": (), "prompt": (), "tokens": ("ids",), "completion": ("n_sampled", "n_forced", "n_decode_calls"),
+    "action": ("kind",), "observation": ("kind", "text"), "notice": ("text",), "approval": ("decision",), "end": (),
+}
+_TYPES: dict[str, type] = {
+    **dict.fromkeys(("question", "text", "kind", "name", "code", "message", "full", "decision"), str),
+    **dict.fromkeys(("step", "n_sampled", "n_forced", "n_evaluated", "n_decode_calls"), int),
+    **dict.fromkeys(("ending", "answer", "error"), str), **dict.fromkeys(("toolbox", "ids", "pieces"), list),
+    **dict.fromkeys(("settings", "protocol", "arguments"), dict),
+}
+"""What readers of a trace rely on: the fields that an event must have, and what a field is where it is there."""
+
 
 class Trace:
     """An episode, as far as its events go.
@@ -74,8 +86,8 @@ class Trace:
         """
         try:
             lines = Path(path).read_bytes().split(b"\n")
-        except OSError as error:
-            raise TraceError(f"{path} can't be read: {error.strerror}.") from error
+        except (OSError, ValueError) as error:  # a ValueError for a path with a NUL character
+            raise TraceError(f"{path} can't be read: {getattr(error, 'strerror', error)}.") from error
         events = []
         for number, line in enumerate(lines, 1):
             if not line.strip():
@@ -96,6 +108,8 @@ class Trace:
                 f"{path} has version {events[0].get('version')!r}, and this program reads version {VERSION}. "
                 "Use the version of local_react that wrote it."
             )
+        for number, event in enumerate(events, 1):
+            check_event(event, f"{path}, event {number}")
         return cls(events)
 
     def write(self, path: str | Path) -> None:
@@ -177,6 +191,22 @@ class Trace:
         return next((event for event in self.events if event["event"] == kind), {})
 
 
+def check_event(event: Event, where: str) -> None:
+    """Raise TraceError, beginning with `where`, for an event that lacks a field or has a wrong one."""
+    kind = event["event"]
+    if kind not in _NEEDED:
+        return
+    if missing := [name for name in _NEEDED[kind] if name not in event]:
+        raise TraceError(f"{where}: the {kind} event has no {missing[0]}.")
+    if wrong := [name for name, type in _TYPES.items() if name in event and not isinstance(event[name], type)]:
+        raise TraceError(f"{where}: the {kind} event has the {wrong[0]} {event[wrong[0]]!r:.100}, which can't be.")
+    if kind == "action":
+        try:
+            read_action(event)
+        except (KeyError, TypeError) as error:
+            raise TraceError(f"{where}: the action can't be read ({error}).") from error
+
+
 class TraceFile:
     """A trace file that is being written: each event is one line, flushed at once.
 
@@ -190,8 +220,9 @@ class TraceFile:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file: IO[bytes] | None = open(self._path, "wb")
-        except OSError as error:
-            raise TraceError(f"{path} can't be written: {error.strerror}. Choose another place for the trace.") from error
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", error)
+            raise TraceError(f"{path} can't be written: {reason}. Choose another place for the trace.") from error
 
     def write(self, event: Event) -> None:
         """Add an event."""

@@ -38,7 +38,8 @@ def test_the_record_equals_its_file_and_nobody_can_change_it_afterwards(tmp_path
     recorder = Recorder(clock=lambda: 0.0, file=TraceFile(tmp_path / "run.jsonl"))
     recorder.start(version=1, protocol={"aliases": {}})
     arguments = {"a": [1, 2]}
-    recorder.record("completion", step=1, logprobs=[{"token": 1, "top": ((1, -0.5), (2, -1.5))}], arguments=arguments)
+    logprobs = [{"token": 1, "top": ((1, -0.5), (2, -1.5))}]
+    recorder.record("approval", step=1, decision="edited", arguments=arguments, logprobs=logprobs)
     arguments["a"].append(3)
     assert Trace.read(tmp_path / "run.jsonl") == recorder.trace
     assert recorder.trace.events[1]["arguments"] == {"a": [1, 2]}

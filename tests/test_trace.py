@@ -136,6 +136,10 @@ WRONG = {
     "damaged in the middle": (START + b'{"event": "tok\n' + START, "line 2, is no JSON"),
     "latin-1 in the middle": (START + b'{"event": "\xe4"}\n' + START, "line 2, is no JSON"),
     "deep": (START + b"[" * 100_000 + b"\n" + START, "line 2, is no JSON"),
+    "ids that are none": (START + b'{"event": "tokens", "ids": 5}\n', "event 2: the tokens event has the ids 5"),
+    "no count": (START + b'{"event": "completion"}\n', "event 2: the completion event has no n_sampled"),
+    "an unknown action": (START + b'{"event": "action", "kind": "x"}\n', "event 2: the action can't be read"),
+    "half an action": (START + b'{"event": "action", "kind": "call"}\n', "event 2: the action can't be read"),
     "huge number": (START + b'{"event": "x", "n": ' + b"9" * 5000 + b"}\n" + START, "line 2, is no JSON"),
 }
 
@@ -154,6 +158,10 @@ def test_what_is_no_file_is_refused_with_the_reason(tmp_path: Path) -> None:
         Trace.read(tmp_path / "missing.jsonl")
     with pytest.raises(TraceError, match="can't be read: Is a directory"):
         Trace.read(tmp_path)
+    with pytest.raises(TraceError, match="can't be read: embedded null byte"):
+        Trace.read("a\0b")
+    with pytest.raises(TraceError, match="can't be written: embedded null byte. Choose another place"):
+        TraceFile("a\0b")
     with pytest.raises(TraceError, match="can't be written: Is a directory. Choose another place"):
         TraceFile(tmp_path)
     (tmp_path / "file").write_text("x")

@@ -151,9 +151,9 @@ def events_to_show(trace: Trace) -> Iterator[Event]:
 
 def show_trace(trace: Trace, printer: Printer) -> None:
     """Print a recorded run. Raises TraceError for events that aren't as they should be."""
-    for event in events_to_show(trace):
-        try:
+    try:
+        for event in events_to_show(trace):
             printer.show(event)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise TraceError(f"A {event['event']} event can't be read ({type(error).__name__}: {error}).") from error
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise TraceError(f"An event can't be shown ({type(error).__name__}: {error}). Was the trace changed?") from error
     printer.leave_line()

@@ -80,7 +80,7 @@ def test_what_is_no_source_is_one_message(source, message):
 
 
 def test_a_stand_in_that_does_not_tell_its_class_is_no_tool(tmp_path):
-    source = "class Proxy:\n    @property\n    def __class__(self): raise RuntimeError('outside of a request')\nproxy = Proxy()\n"
+    source = "class Proxy:\n    @property\n    def __class__(self): raise RuntimeError('no request')\nproxy = Proxy()\n"
     assert [tool.name for tool in load_tools(write(tmp_path, source + function("a")))] == ["a"]
 
 

@@ -83,6 +83,19 @@ def test_events_without_their_fields_are_one_message(file):
     assert invoke("show", file).exit_code == 2
 
 
+@pytest.mark.parametrize("value", [None, 5, "x", ["x"], {"x": 1}])
+def test_no_event_with_a_wrong_field_or_without_one_is_a_traceback(file, value):
+    """Each field of each event in turn, damaged by `value` or left out: shown, replayed, or refused in one message."""
+    events = [json.loads(line) for line in file.read_text().splitlines()]
+    for number, event in enumerate(events):
+        for field in event:
+            damaged = {**event, field: value} if value is not None else {key: event[key] for key in event if key != field}
+            lines = [*events[:number], damaged, *events[number + 1 :]]
+            file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+            for result in (invoke("show", file), invoke("replay", file)):
+                assert isinstance(result.exception, (SystemExit, type(None))), (damaged, result.exception)
+
+
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_run_that_cannot_be_shown_to_its_end_is_one_message(file, unbuffered):
     """It was a traceback, or Python's own complaint at its exit, with the code 120."""
