@@ -41,10 +41,12 @@ class Tool(Signature):
 
     def __post_init__(self) -> None:
         check_name(self.name)
+        if not isinstance(self.description, str):
+            raise ToolError(f"Tool {self.name!r}: its description must be a text, and is {self.description!r:.100}.")
         limit, budget = self.timeout_s, self.observation_tokens
-        if limit is not None and not 0 < limit <= threading.TIMEOUT_MAX:
+        if limit is not None and not (isinstance(limit, (int, float)) and 0 < limit <= threading.TIMEOUT_MAX):
             raise SettingsError(f"Tool {self.name!r}: timeout_s={limit!r} is no time limit. Give seconds, or None.")
-        if budget is not None and budget < 1:
+        if budget is not None and not (isinstance(budget, int) and budget >= 1):
             raise SettingsError(f"Tool {self.name!r}: observation_tokens={budget!r} leaves no room. Give 1 or more.")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -109,13 +111,17 @@ class Tool(Signature):
         check_name(name)
         if not callable(call):
             raise ToolError(f"Tool {name!r}: {call!r} can't be called. Give a function with keyword arguments.")
+        try:
+            read, schema = read_parameters(parameters, tool=name), copy.deepcopy(dict(parameters))
+        except RecursionError as error:
+            raise ToolError(f"Tool {name!r}: its schema is nested too deep, or contains itself. Use $ref.") from error
         return cls(
             name,
             description,
-            read_parameters(parameters, tool=name),
+            read,
             call=lambda arguments: call(**arguments),
             function=call,
-            schema=copy.deepcopy(dict(parameters)),
+            schema=schema,
             needs_approval=needs_approval,
             timeout_s=timeout_s,
             observation_tokens=observation_tokens,

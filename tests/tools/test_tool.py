@@ -115,15 +115,32 @@ def test_schema_tool_without_code_or_with_a_bad_schema_is_refused():
         Tool.from_schema("find", "", None, search)
 
 
-@pytest.mark.parametrize("limit", [0, -1, float("nan"), float("inf"), 1e300])
+def test_schema_that_contains_itself_or_never_ends_is_refused():
+    circle: dict = {"type": "object"}
+    circle["properties"] = {"inner": circle}
+    deep: dict = {"type": "integer"}
+    for _ in range(2000):
+        deep = {"type": "array", "items": deep}
+    for schema in (circle, {"properties": {"x": deep}}):
+        with pytest.raises(ToolError, match="Tool 'find': its schema is nested too deep"):
+            Tool.from_schema("find", "", schema, search)
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("nan"), float("inf"), 1e300, "10"])
 def test_time_limit_that_makes_no_sense_is_refused(limit):
     with pytest.raises(SettingsError, match="timeout_s"):
         Tool.from_function(search, timeout_s=limit)
 
 
-def test_observation_budget_of_nothing_is_refused():
+@pytest.mark.parametrize("budget", [0, -1, "10", 2.5])
+def test_observation_budget_that_makes_no_sense_is_refused(budget):
     with pytest.raises(SettingsError, match="observation_tokens"):
-        Tool.from_function(search, observation_tokens=0)
+        Tool.from_function(search, observation_tokens=budget)
+
+
+def test_description_that_is_no_text_is_refused():
+    with pytest.raises(ToolError, match="Tool 'find': its description must be a text, and is 5"):
+        Tool.from_schema("find", 5, SCHEMA, search)
 
 
 def test_tools_are_compared_by_what_the_model_is_told_and_how_they_are_treated():
