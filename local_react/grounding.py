@@ -23,6 +23,9 @@ MAX_WORDS = 8
 MAX_CANDIDATES = 5000
 """So many candidates without a pattern are kept, the latest ones: a long page has more runs of words than a grammar holds."""
 
+_FLAGS = re.compile(r"\(\?[aimsx]+\)")
+_END_ANCHOR = re.compile(r"(?<!\\)(?:\\\\)*\$\Z")  # a dollar behind an odd number of backslashes is a dollar sign
+
 _OUTER = " \t.,;:!?\"'()[]{}<>"
 
 
@@ -79,10 +82,18 @@ class Sightings:
 
 def _matches(pattern: str, text: str) -> Iterator[str]:
     """The matches that are whole words: "A100" isn't one inside of "BA1005"."""
-    bare = pattern.removeprefix("^").removesuffix("$")
-    for match in re.finditer(rf"(?<![^\W_])(?:{bare})(?![^\W_])", text):
+    for match in re.finditer(_whole_words(pattern), text):
         if match.group():
             yield match.group()
+
+
+def _whole_words(pattern: str) -> str:
+    """The pattern without its anchors, between the borders of words."""
+    flags = match.group() if (match := _FLAGS.match(pattern)) else ""  # re takes them at the beginning only
+    bare = pattern.removeprefix(flags).removeprefix("^")
+    if _END_ANCHOR.search(bare):
+        bare = bare[:-1]
+    return rf"{flags}(?<![^\W_])(?:{bare})(?![^\W_])"
 
 
 def _word_runs(text: str) -> Iterator[str]:
