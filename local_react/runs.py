@@ -68,8 +68,9 @@ def run(
     parameter marked with `Grounded` then takes only values that the episode has shown; with `ground` so does every text
     that has a pattern. `explain` keeps in the trace how each token of an action came about.
 
-    What the model or a tool does wrong is in the trace, never raised. Raises PromptError, ToolError, SettingsError and
-    ContextOverflow for what the caller got wrong, before anything runs; KeyboardInterrupt passes through, recorded.
+    What the model or a tool does wrong is in the trace, never raised. Raises PromptError, ToolError, SettingsError,
+    GrammarError, TraceError and ContextOverflow for what the caller got wrong, before anything is decoded. What breaks a
+    run off passes through, recorded: ConstraintError, DecodeError, what `approve` and `on_event` raise, KeyboardInterrupt.
     """
     traces = run_many(
         [question], n_parallel=1, model=model, tools=tools, protocol=protocol, exemplars=exemplars, instructions=instructions,
@@ -96,8 +97,9 @@ def run_many(
     Everything is as in `run`, except that episode i has the seed `seed + i`, `on_event` is given the index of the
     question too, and `trace` maps that index to a file.
     """
-    if n_parallel < 1:
-        raise SettingsError(f"n_parallel={n_parallel} must be at least 1.")
+    _check_kinds(questions, model, n_parallel)
+    if not constrain and (ground or explain):
+        raise SettingsError(f"{'ground' if ground else 'explain'} says something about the constraint. Give constrain, too.")
     guards = _with(guards, max_steps=max_steps, max_step_tokens=max_step_tokens)
     setup = Setup(
         protocol=Protocol.preset(protocol) if isinstance(protocol, str) else protocol,
@@ -109,9 +111,7 @@ def run_many(
         setup = replace(setup, steering=_steer(setup, model, reach=reach, engine=engine, grounds=ground, explains=explain))
     _check_names(setup.protocol, setup.toolbox)
     if exemplars is None:
-        # A made-up call of a tool that needs approval would teach the model to make one.
-        harmless = {name: tool for name, tool in setup.toolbox.items() if not tool.needs_approval}
-        exemplars = default_exemplars(harmless) if setup.protocol.has_tools else ()
+        exemplars = choose_exemplars(setup.protocol, setup.toolbox)
     prompts = [
         build_prompt(question, setup.protocol, setup.toolbox, exemplars, instructions=instructions) for question in questions
     ]
@@ -132,6 +132,23 @@ def run_many(
         with model.context(min(n_parallel, len(prompts))) as context:
             Scheduler(Decoder(context, model.vocabulary), setup.guards.time_limit_s, clock).drive(episodes())
     return [recorder.trace for recorder in recorders]
+
+
+def choose_exemplars(protocol: Protocol, toolbox: Toolbox) -> Sequence[Exemplar]:
+    """The exemplars of a run that is given none of its own."""
+    # A made-up call of a tool that needs approval would teach the model to make one.
+    harmless = {name: tool for name, tool in toolbox.items() if not tool.needs_approval}
+    return default_exemplars(harmless) if protocol.has_tools else ()
+
+
+def _check_kinds(questions: Sequence[str], model: AnyModel, n_parallel: int) -> None:
+    """Raise SettingsError for the slips whose own errors would come late and say little."""
+    if n_parallel < 1:
+        raise SettingsError(f"n_parallel={n_parallel} must be at least 1.")
+    if isinstance(questions, str):
+        raise SettingsError("`questions` is one text, and must be a list of them. For a single question, use `run`.")
+    if isinstance(model, (str, Path)):
+        raise SettingsError(f"model={str(model)!r} is only the name of a model. Give Model.load({str(model)!r}).")
 
 
 def _steer(setup: Setup, model: AnyModel, *, reach: Reach, engine: str, grounds: bool, explains: bool) -> Steering:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -95,6 +96,23 @@ def test_seeds_differ_between_episodes_and_repeat_between_runs(tiny_model: Model
 def test_a_senseless_number_of_episodes_is_refused(n_parallel: int) -> None:
     with pytest.raises(SettingsError, match="n_parallel"):
         run_many(["a"], model=ScriptedModel([]), n_parallel=n_parallel)
+
+
+def test_one_text_is_no_list_of_questions() -> None:
+    with pytest.raises(SettingsError, match="For a single question, use `run`"):
+        run_many("Where?", model=ScriptedModel([]))
+
+
+@pytest.mark.parametrize("name", ["smollm2", Path("model.gguf")])
+def test_the_name_of_a_model_is_no_model(name: str | Path) -> None:
+    with pytest.raises(SettingsError, match=re.escape(f"Model.load({str(name)!r})")):
+        run("Where?", model=name)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("option", ["ground", "explain"])
+def test_an_option_of_the_constraint_is_not_dropped_without_one(option: str) -> None:
+    with pytest.raises(SettingsError, match=f"{option} says .* Give constrain"):
+        run("Where?", model=ScriptedModel([]), **{option: True})
 
 
 def test_what_a_listener_raises_ends_the_run_and_is_recorded(tmp_path: Path) -> None:

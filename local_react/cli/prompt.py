@@ -16,10 +16,9 @@ from local_react.cli.settings_file import with_settings_file
 from local_react.cli.setup import DEFAULT_MODEL, Settings, Wording, load_model, read_wording
 from local_react.cli.streams import Answers, Hint, open_console, say, take_stdout
 from local_react.cli.text import make_visible
-from local_react.language.exemplars import default_exemplars
 from local_react.language.prompt import Prompt, build_prompt, count_parts
 from local_react.llama.files import installed_models
-from local_react.runs import AnyModel
+from local_react.runs import AnyModel, choose_exemplars
 
 NO_QUESTION = "…"
 
@@ -58,7 +57,7 @@ def prompt_command(
 def _build(question: str | None, wording: Wording) -> Prompt:
     exemplars = wording.exemplars
     if exemplars is None:
-        exemplars = default_exemplars(wording.toolbox) if wording.protocol.has_tools else ()
+        exemplars = choose_exemplars(wording.protocol, wording.toolbox)
     return build_prompt(
         NO_QUESTION if question is None else question, wording.protocol, wording.toolbox, exemplars,
         instructions=wording.instructions,

@@ -6,6 +6,7 @@ import re
 import pytest
 from click.testing import CliRunner
 
+from local_react import ScriptedModel, run
 from local_react.cli import main, prompt as prompt_module, setup
 from local_react.cli.tool_files import load_toolbox
 from local_react.language.prompt import build_prompt
@@ -68,6 +69,16 @@ def test_the_same_prompt_passes_its_lock_whatever_the_question(invoke, tmp_path)
     for question in ([], ["What?"]):
         result = invoke(*question, "--check", "lock.json")
         assert (result.exit_code, result.stdout) == (0, "")
+
+
+def test_the_lock_has_the_fingerprint_of_a_run(invoke, tmp_path):
+    """Regression: the made-up exemplars showed a call that needs approval, which those of a run never do."""
+    tools = TOOLS.replace("@tool\ndef sleep", "@tool(needs_approval=True)\ndef sleep")
+    assert tools != TOOLS
+    (tmp_path / "tools.py").write_text(tools)
+    invoke("--lock", "lock.json")
+    trace = run("What?", model=ScriptedModel([FINISH]), tools=load_toolbox(["tools.py"]))
+    assert json.loads((tmp_path / "lock.json").read_text())["fingerprint"] == trace.events[0]["prompt_fingerprint"]
 
 
 def test_a_reworded_tool_fails_the_lock_and_shows_the_difference(invoke, tmp_path):
