@@ -258,7 +258,9 @@ def test_bos_stands_once_where_the_model_wants_it(gemma: Model, smollm2: Model) 
 
 def test_no_text_from_outside_becomes_a_control_token(real_model: Model) -> None:
     """Invariant 2, on whole episodes: the only control token is the BOS that the program put there."""
-    names = "".join(real_model.vocabulary.piece(token).decode() for token in sorted(real_model.vocabulary.end_tokens))
+    pieces = [real_model.vocabulary.piece(token).decode() for token in sorted(real_model.vocabulary.end_tokens)]
+    names = "".join(piece for piece in pieces if "unused" not in piece)  # Gemma has 6,000 unused ones
+    assert names
 
     @tool
     def fetch(page: str) -> str:
