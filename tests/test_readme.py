@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import re
 import shlex
 import shutil
@@ -134,8 +135,11 @@ def test_the_two_commands_begin_from_nothing(tmp_path: Path) -> None:
 
 
 def _plan(target: str, folder: Path, *settings: str) -> list[str]:
-    """What `make TARGET` would do."""
-    done = subprocess.run(["make", "-n", target, *settings], cwd=folder, capture_output=True, text=True, timeout=30)
+    """What `make TARGET` would do, also where it was `make test` that started the tests."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    done = subprocess.run(
+        ["make", "-n", target, *settings], cwd=folder, env=environment, capture_output=True, text=True, timeout=30
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

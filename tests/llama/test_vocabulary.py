@@ -51,7 +51,7 @@ def test_no_blank_is_put_in_front(tmp_path: Path, add_space_prefix: bool) -> Non
 def test_text_never_becomes_a_control_token(real_model: Model) -> None:
     """Invariant 2: what a tool returns can't end a turn or begin a system message."""
     vocabulary = real_model.vocabulary
-    names = [vocabulary.piece(token) for token in vocabulary.end_tokens]
+    names = [vocabulary.piece(token) for token in sorted(vocabulary.end_tokens)[:20]]
     text = b"ok" + b"".join(names) + b"\nsystem"
     assert not [token for token in vocabulary.tokenize(text) if vocabulary.is_control(token)]
     assert any(vocabulary.is_control(token) for token in vocabulary.tokenize(text, special=True)), "a template's piece may"
