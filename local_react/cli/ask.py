@@ -84,10 +84,10 @@ def report(desk: Desk, trace: Trace) -> int:
 
 def describe_ending(trace: Trace) -> str:
     """One line on how a run ended without an answer."""
-    ending = str(trace.ending)
-    reason = _ENDINGS.get(ending, "the run has no end")
-    detail = f": {trace.error}" if trace.error and ending != "interrupted" else "."
-    return f"{reason} ({ending}){detail}"
+    if trace.ending is None:
+        return "the trace breaks off before the run's end."
+    detail = f": {trace.error}" if trace.error and trace.ending != "interrupted" else "."
+    return f"{_ENDINGS.get(trace.ending, 'in a way that this program does not know')} ({trace.ending}){detail}"
 
 
 def summarise(trace: Trace) -> dict[str, Any]:

@@ -46,6 +46,7 @@ def test_a_run_that_was_cut_off_anywhere_is_shown(file):
         result = invoke("show", file)
         assert result.exit_code == 0, result.stderr
         assert "What colour?" in result.stdout
+        assert result.stdout.splitlines()[-2] == "Not answered, the trace breaks off before the run's end."
 
 
 def test_escapes_in_a_trace_do_nothing(file):
