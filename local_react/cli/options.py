@@ -71,13 +71,15 @@ class Setting:
 
     def decorate(self, command: Callable[..., Any]) -> Callable[..., Any]:
         """Give the option to a command."""
+        help = self.help
         how = {"type": self.type, "default": self.default, "show_default": self.default is not None}
         if self.is_switch:
-            how = {"default": self.default, "show_default": {True: "on", False: "off"}.get(self.default, False)}
+            how = {"default": self.default}
+            help += {True: "  [default: on]", False: "  [default: off]"}.get(self.default, "")
         if self.is_repeatable:
             how |= {"multiple": True, "default": ()}
         return click.option(
-            self.flags, self.name, help=self.help, metavar=self.metavar,
+            self.flags, self.name, help=help, metavar=self.metavar,
             envvar=f"{PREFIX}{self.name.upper()}" if self.in_files else None, **how,
         )(command)
 
