@@ -20,7 +20,8 @@ from local_react.cli.settings_file import with_settings_file
 from local_react.cli.setup import Settings, load_model
 from local_react.cli.streams import Hint, open_console, take_stdout
 from local_react.cli.text import make_visible, write_json
-from local_react.decode.generate import Completion, Decoder, Generation
+from local_react.decode.completion import Completion
+from local_react.decode.generate import Decoder, Generation
 from local_react.decode.stop import StopScanner
 from local_react.errors import LocalReactError
 from local_react.llama.build import describe_build
@@ -29,7 +30,7 @@ from local_react.llama.sampling import Sampling
 from local_react.runs import AnyModel
 from local_react.version import VERSION
 
-PACKAGES = ("llama-cpp-python", "outlines", "huggingface-hub", "numpy")
+PACKAGES = ("llama-cpp-python", "llguidance", "outlines", "huggingface-hub", "numpy")
 SMOKE_PROMPT = "The capital of France is"
 SMOKE_TOKENS = 8
 
