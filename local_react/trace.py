@@ -6,9 +6,9 @@ Every event is a JSON object with `event` (its kind) and `t` (seconds since the 
                  Schema and needs_approval of each), toolbox and prompt fingerprints, time
     prompt       parts (name, text, tokens of each), n_shared, n_evaluated (for the shared prefix)
     tokens       owner (program, model, observation), text, ids: what was appended to the transcript
-    completion   step, text, reason, label, pieces, n_sampled, n_forced, n_evaluated,
-                 n_decode_calls, seconds, logprobs
-    action       step, kind (call, answer, malformed), its fields and notes
+    completion   step, text, reason, label, pieces, n_sampled, n_forced, n_evaluated, n_decode_calls, n_cut_bytes, seconds,
+                 and where they say something: logprobs, n_masks, choices
+    action       step, kind (call, answer, malformed), its fields and notes, seen_in (the sources of grounded arguments)
     approval     step, decision (approved, edited, denied), arguments if edited
     observation  step, kind, text as shown, is_error, full where it was cut, traceback, seconds
     notice       step, text: a notice that belongs to no action
@@ -137,7 +137,7 @@ class Trace:
 
     @property
     def error(self) -> str | None:
-        """What went wrong, where the ending is "error" or "context_full"."""
+        """Why the run ended without an answer, where the ending doesn't say it all."""
         return self._first("end").get("error")
 
     @property
