@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from local_react.decode.generate import Completion, Decoder
+from local_react.decode.completion import Completion
+from local_react.decode.generate import Decoder
 from local_react.decode.transcript import Owner, Transcript
 from local_react.errors import ContextOverflow
 from local_react.language.observation import NOTHING_RUN, indent
@@ -37,6 +38,7 @@ class Pen:
         elif label.startswith(begun):
             self.write(label[len(begun) :], "program")
         elif not (begun.endswith(":") and begun.startswith(label.split(" ")[0].rstrip(":"))):
+            # The model began another label; the same one with a number of its own is left as it is.
             self.write(f" {NOTHING_RUN}\n{label}", "program")
         self._last = None
 
