@@ -38,6 +38,8 @@ class Toolbox(Mapping[str, Tool]):
         self, tools: Iterable[Tool | Callable[..., Any]] = (), *, clock: Callable[[], float] = time.perf_counter
     ) -> None:
         """Raises ToolError for what can't be a tool, and for names that a lenient reading would mix up."""
+        if isinstance(tools, Tool) or callable(tools):
+            raise ToolError("`tools` is one tool, and must be a list of them.")
         self._clock = clock
         self._tools: dict[str, Tool] = {}
         owners: dict[str, str] = {}
@@ -45,10 +47,9 @@ class Toolbox(Mapping[str, Tool]):
             tool = given if isinstance(given, Tool) else Tool.from_function(given)
             owner = owners.setdefault(_folded(tool.name), tool.name)
             if owner in self._tools:
-                raise ToolError(
-                    f"Two tools are called {owner!r} and {tool.name!r}: names must differ in more than case, _ and -. "
-                    "Rename one of them."
-                )
+                names = repr(owner) if owner == tool.name else f"{owner!r} and {tool.name!r}"
+                rule = "names must differ in more than case, _ and -"
+                raise ToolError(f"Two tools are called {names}: {rule}. Rename one of them.")
             self._tools[tool.name] = tool
 
     def __getitem__(self, name: str) -> Tool:

@@ -72,13 +72,18 @@ def test_what_is_no_tool_is_refused(thing):
         Toolbox([thing])
 
 
+@pytest.mark.parametrize("tool", [nothing, Tool.from_function(nothing)])
+def test_one_tool_is_no_list_of_tools(tool):
+    with pytest.raises(ToolError, match="must be a list"):
+        Toolbox(tool)
+
+
 def test_converted_arguments_reach_the_function_and_its_result_the_model():
     def search(query: str, color: Color = Color.RED) -> list:
         return [query, color, color.name]
 
     result = run(search, query="é", color="b")
     assert (result.text, result.is_error, result.traceback) == ('["é", "b", "BLUE"]', False, None)
-    assert result.seconds >= 0
 
 
 def test_nothing_is_no_output():
