@@ -208,7 +208,13 @@ def _describe_steering(setup: Setup) -> dict[str, Any]:
     steering = setup.steering
     if steering is None:
         return {"constrain": False}
-    return {"constrain": steering.reach, "engine": steering.engine.name}
+    grounded = [
+        f"{tool.name}.{parameter.name}"
+        for tool in steering.tools.values() for parameter in tool.parameters if parameter.grounding is not None
+    ]
+    return {
+        "constrain": steering.reach, "engine": steering.engine.name, "explain": steering.explains, "grounded": grounded,
+    }
 
 
 def _describe_tool(tool: Tool) -> dict[str, Any]:

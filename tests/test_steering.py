@@ -263,6 +263,7 @@ def test_ground_takes_every_text_that_has_a_pattern(tiny_model: Model) -> None:
             sampling=Sampling(temperature=2.0, seed=seed), guards=Guards(max_steps=2, min_calls=1, max_step_tokens=50),
         )
         assert trace.steps[0].action.arguments["id"] in ("x7", "x88")
+        assert trace.events[0]["settings"]["grounded"] == ["get.id"]
 
 
 def test_a_270m_base_model_runs_the_classic_example_to_its_right_end(gemma: Model) -> None:
