@@ -2,7 +2,7 @@
 
 An `Episode` is a coroutine. It yields a `Generation` when it needs tokens and a `Future` when it waits for a tool, and is
 resumed when that is done; whoever drives it (`schedule.py`) decodes for many at once. Data goes one way round the ring: the
-parser sees only what the model has just written, and nothing is read back out of the transcript.
+parser sees only the step that has just been written, and nothing is read back out of the transcript.
 """
 
 from __future__ import annotations
@@ -109,7 +109,9 @@ class Episode:
             return self._answer_malformed(action, number)
         self._n_malformed = 0
         if isinstance(action, Answer):
-            if self._history.n_calls >= self._guards.min_calls:
+            # At the last step the model is asked for its answer, so it is taken.
+            is_last = self._guards.final_answer and number == self._guards.max_steps
+            if is_last or self._history.n_calls >= self._guards.min_calls:
                 raise Ended("answered", answer=action.text)
             return Observation(notices.ask_for_calls(self._guards.min_calls), kind="notice")
         if self._guards.repeated_calls and self._history.is_repetition(action):
@@ -184,7 +186,7 @@ class Episode:
     def _begin_step(self, number: int) -> None:
         guards, protocol = self._guards, self._protocol
         if guards.max_steps is not None and number > guards.max_steps:
-            raise Ended("step_limit", error=f"No answer in {guards.max_steps} steps.")
+            raise Ended("step_limit", error=f"No answer by step {guards.max_steps}.")
         if guards.final_answer and number == guards.max_steps:
             text = notices.ask_for_answer(protocol, number)
             self._recorder.record("notice", step=number, text=text)

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, Union
 
-from local_react.decode.engines import make_engine
+from local_react.decode.engines import ENGINES, make_engine
 from local_react.decode.generate import Decoder
 from local_react.decode.scripted import ScriptedModel
 from local_react.errors import ContextOverflow, SettingsError
@@ -98,6 +98,10 @@ def run_many(
     question too, and `trace` maps that index to a file.
     """
     _check_kinds(questions, model, n_parallel)
+    if logprobs is not None and isinstance(model, ScriptedModel):
+        raise SettingsError("A scripted model has no log-probabilities. Leave `logprobs` out, or load a real model.")
+    if engine not in ENGINES:
+        raise SettingsError(f"There is no engine called {engine!r}. The engines are {', '.join(ENGINES)}.")
     if not constrain and (ground or explain):
         raise SettingsError(f"{'ground' if ground else 'explain'} says something about the constraint. Give constrain, too.")
     guards = _with(guards, max_steps=max_steps, max_step_tokens=max_step_tokens)

@@ -274,6 +274,7 @@ def test_an_answer_before_the_least_number_of_calls_is_refused() -> None:
     trace = play([FINISH, " t\nAction: search[x]\n", FINISH], guards=Guards(min_calls=1))
     assert trace.ending == "answered"
     assert "at least 1 call" in trace.steps[0].observation.text
+    assert play([FINISH, FINISH], max_steps=2, guards=Guards(min_calls=1)).answer == "it", "the last step is asked for it"
 
 
 def test_the_time_limit_ends_the_run_between_tokens() -> None:

@@ -21,11 +21,9 @@ _MADE: WeakKeyDictionary[Vocabulary, dict[str, Engine]] = WeakKeyDictionary()
 def make_engine(name: str, vocabulary: Vocabulary) -> Engine:
     """The engine called `name` on a vocabulary; it is kept with what it has compiled.
 
-    Raises SettingsError for an unknown name or a vocabulary that is no model's, ConstraintError for a package that isn't
-    installed.
+    Raises KeyError for an unknown name, SettingsError for a vocabulary that is no model's, ConstraintError for a package that
+    isn't installed.
     """
-    if name not in ENGINES:
-        raise SettingsError(f"There is no engine called {name!r}. The engines are {', '.join(ENGINES)}.")
     if not isinstance(vocabulary, Vocabulary):
         raise SettingsError("A scripted model can't be constrained: it draws no tokens. Leave `constrain` out.")
     made = _MADE.setdefault(vocabulary, {})

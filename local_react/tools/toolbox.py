@@ -15,6 +15,7 @@ import copy
 import hashlib
 import inspect
 import json
+import re
 import threading
 import time
 import traceback
@@ -27,6 +28,8 @@ from local_react.errors import ToolError
 from local_react.language.step import Call
 from local_react.tools.result import Result, describe_error, drain, render_result
 from local_react.tools.tool import Tool
+
+_FOLDERS = re.compile(r'File "[^"]*[/\\]')
 
 
 class Toolbox(Mapping[str, Tool]):
@@ -125,7 +128,8 @@ def _work(
 
 def _failure(error: BaseException, seconds: float) -> Result:
     try:
-        lines = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        # A trace is given away more often than a program: it holds the names of the files, not where they lie.
+        lines = _FOLDERS.sub('File "', "".join(traceback.format_exception(type(error), error, error.__traceback__)))
     except Exception:
         lines = None  # an exception can be as odd as any object
     return Result(f"Error: {describe_error(error)}", True, lines, seconds)

@@ -398,3 +398,14 @@ def test_fingerprint_counts_the_order_of_tools_and_the_kind_of_choices():
     assert Toolbox([one, two]).fingerprint != Toolbox([two, one]).fingerprint
     kinds = [described(schema={"properties": {"a": {"enum": [value]}}}) for value in (1, True, 1.0, "1")]
     assert len({Toolbox([kind]).fingerprint for kind in kinds}) == 4
+
+
+def test_a_traceback_tells_file_names_and_not_where_they_lie() -> None:
+    """Regression: a trace that was given away told the folders of the machine that it was made on."""
+    def fail() -> str:
+        raise ValueError("no")
+
+    result = Toolbox([fail]).dispatch(Call("fail", {})).result(10)
+    assert result.traceback is not None
+    assert 'File "test_toolbox.py"' in result.traceback
+    assert str(Path(__file__).parent) not in result.traceback
