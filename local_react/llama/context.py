@@ -62,10 +62,11 @@ class Context:
         with log.recorded() as record:
             self._pointer = llama_cpp.llama_init_from_model(model, _parameters(options, n_parallel))
         if not self._pointer:
-            lines = [line.strip() for line in record if "fail" in line or "error" in line] or [log.recent()]
+            lines = [line.strip() for line in record if "fail" in line or "error" in line] or [line.strip() for line in record]
+            reason = "; ".join(lines[-3:]) or "it gave no reason"
             raise ModelError(
                 f"llama.cpp can't make a context of {options.n_ctx:,} tokens for {n_parallel} parallel episodes: "
-                f"{'; '.join(lines[-3:])}. Try a smaller n_ctx, fewer parallel episodes, or other KV types."
+                f"{reason}. Try a smaller n_ctx, fewer parallel episodes, or other KV types."
             )
         granted = llama_cpp.llama_n_ctx(self._pointer)
         self.window: int = min(options.n_ctx, granted)

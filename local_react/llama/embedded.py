@@ -47,9 +47,16 @@ def locate_model(name: str) -> Path | None:
     if spec is None or not spec.submodule_search_locations:
         return None
     if model.in_parts:
-        return Path.home() / ".cache" / model.package / model.file
+        return _home() / ".cache" / model.package / model.file
     path = Path(spec.submodule_search_locations[0]) / model.file
     return path if path.exists() else None
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:  # a user without one, as in a container that runs under a number
+        return Path(tempfile.gettempdir())
 
 
 def assemble_model(name: str) -> Path:

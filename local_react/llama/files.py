@@ -78,7 +78,7 @@ def find_model(path_or_name: str | Path) -> Path:
         path = Path(path_or_name).expanduser()
         if path.exists() and (path.is_file() or str(path_or_name) not in EMBEDDED):
             return path
-    except (OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError, TypeError) as error:
         raise ModelFileError(path_or_name, f"is no usable path ({error})", "Give the path of a .gguf file.") from error
     if (name := str(path_or_name)) in EMBEDDED:
         return assemble_model(name)
@@ -156,6 +156,9 @@ def _check_architecture(path: Path, header: Header) -> str:
         raise ModelFileError(path, f"holds no model: it calls itself {kind!r}", "Give the model's own file.")
     if not isinstance(architecture, str) or not architecture:
         raise ModelFileError(path, "doesn't name its architecture", "Get another conversion of the model.")
+    if header.metadata.get("tokenizer.ggml.model") in ("none", "no_vocab"):
+        # llama.cpp 0.3.36 loads it, and aborts the process at the first text.
+        raise ModelFileError(path, "holds no vocabulary, so it can't read a text", "Give a text model.")
     if not header.n_tensors:
         raise ModelFileError(path, "holds a vocabulary only, no weights", "Give the file with the model's weights.")
     if not _is_known(architecture):

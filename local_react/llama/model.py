@@ -11,7 +11,7 @@ from pathlib import Path
 
 import llama_cpp
 
-from local_react.errors import SettingsError
+from local_react.errors import ModelError, SettingsError
 from local_react.llama import log
 from local_react.llama.context import KV_TYPES, Context, ContextOptions
 from local_react.llama.files import explain_load_failure, find_model, hash_model_file, judge_model_file
@@ -19,6 +19,12 @@ from local_react.llama.vocabulary import Vocabulary
 
 N_CTX = 4096
 """The default window in tokens; a model trained on less gets what it was trained on."""
+
+MOST_THREADS = 512
+"""ggml's own limit (0.3.36); a number that the system has no room for aborts the process."""
+
+MOST_BATCH = 1 << 16
+"""llama.cpp allocates for each token of a batch by itself, before it looks at the window."""
 
 
 class Model:
@@ -31,7 +37,7 @@ class Model:
         self.path = path
         self.options = options
         self.n_gpu_layers = n_gpu_layers
-        self.vocabulary = Vocabulary(pointer)
+        self._vocabulary = Vocabulary(pointer)
         self._pointer = pointer
         self._idle: list[Context] = []
         self._lock = threading.Lock()
@@ -52,14 +58,18 @@ class Model:
         header = judge_model_file(header_path)
         options = ContextOptions(
             n_ctx=_positive("n_ctx", n_ctx if n_ctx is not None else min(N_CTX, header.n_ctx_train or N_CTX)),
-            n_batch=_positive("n_batch", n_batch),
-            n_threads=_positive("n_threads", n_threads if n_threads is not None else default_threads()),
+            n_batch=_positive("n_batch", n_batch, MOST_BATCH),
+            n_threads=_positive("n_threads", n_threads if n_threads is not None else default_threads(), MOST_THREADS),
             flash_attention=flash_attention,
             type_k=_kv_type("type_k", type_k),
             type_v=_kv_type("type_v", type_v),
         )
+        if flash_attention not in (None, False, True):
+            raise SettingsError(f"flash_attention={flash_attention!r} must be True, False or None.")
         if n_gpu_layers is None:
             n_gpu_layers = 999 if llama_cpp.llama_supports_gpu_offload() else 0
+        elif isinstance(n_gpu_layers, bool) or not isinstance(n_gpu_layers, int) or not -1 <= n_gpu_layers < 2**31:
+            raise SettingsError(f"n_gpu_layers={n_gpu_layers!r} must be a whole number, 0 for none and -1 for all.")
         return cls(header_path, _load_weights(header_path, n_gpu_layers), options, n_gpu_layers)
 
     @contextmanager
@@ -87,6 +97,13 @@ class Model:
             raise
         with self._lock:
             self._idle.append(context)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The tokens of the model. Raises ModelError once it is closed, since llama.cpp would read freed memory."""
+        if self._pointer is None:
+            raise ModelError(f"The model {self.name} is closed. Load it again, or close it later.")
+        return self._vocabulary
 
     @property
     def name(self) -> str:
@@ -135,9 +152,9 @@ def _load_weights(path: Path, n_gpu_layers: int) -> llama_cpp.llama_model_p:
     return pointer
 
 
-def _positive(name: str, value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**31:
-        raise SettingsError(f"{name}={value!r} must be a whole number above 0.")
+def _positive(name: str, value: int, most: int = 2**31 - 1) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= most:
+        raise SettingsError(f"{name}={value!r} must be a whole number from 1 to {most:,}.")
     return value
 
 

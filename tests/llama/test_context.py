@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from local_react import run
 from local_react.decode.generate import Decoder
-from local_react.errors import DecodeError, SettingsError
+from local_react.errors import DecodeError, ModelError, SettingsError
 from local_react.llama.context import Chunk
 from local_react.llama.model import Model
 
@@ -90,11 +91,34 @@ def test_a_context_is_kept_for_the_next_run(tiny_model: Model) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"n_ctx": 0}, {"n_ctx": -5}, {"n_threads": 0}, {"n_batch": 0}, {"type_k": "f12"}, {"type_v": ""}, {"n_ctx": 2.5}, {"n_ctx": True}],
+    [
+        {"n_ctx": 0}, {"n_ctx": -5}, {"n_ctx": 2.5}, {"n_ctx": True}, {"n_threads": 0}, {"n_threads": 513}, {"n_batch": 0},
+        {"n_batch": 10**9}, {"type_k": "f12"}, {"type_v": ""}, {"flash_attention": "on"}, {"n_gpu_layers": "all"},
+        {"n_gpu_layers": -2},
+    ],
 )
 def test_options_that_make_no_sense_are_refused(tiny_model: Model, options: dict) -> None:
     with pytest.raises(SettingsError, match=next(iter(options))):
         Model.load(tiny_model.path, **options)
+
+
+def test_a_context_that_cannot_be_made_quotes_its_own_reason_only(tiny_model: Model) -> None:
+    """The lines of the load that went before were quoted too."""
+    with Model.load(tiny_model.path, n_threads=1, type_v="q8_0", flash_attention=False) as model:
+        with pytest.raises(ModelError, match="parallel episodes: [^;]*requires flash_attn to be enabled. Try"):
+            with model.context(1):
+                pass
+
+
+def test_a_closed_model_is_refused_before_llama_cpp_reads_freed_memory(tiny_model: Model) -> None:
+    """It aborted the process."""
+    model = Model.load(tiny_model.path, n_threads=1)
+    model.close()
+    model.close()
+    with pytest.raises(ModelError, match="is closed"):
+        run("x", model=model)
+    with pytest.raises(ModelError, match="is closed"), model.context(1):
+        pass
 
 
 @pytest.mark.parametrize("options", [{"type_k": "q8_0", "type_v": "q8_0", "flash_attention": True}, {"flash_attention": False}, {"n_batch": 8}])

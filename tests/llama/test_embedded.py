@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,14 @@ def test_what_an_interrupted_joining_left_is_replaced(package):
     path.write_bytes(b"GGUF an")
     assert assemble_model("parts").read_bytes() == b"GGUF and the rest"
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_user_without_a_home_has_the_parts_joined_elsewhere(package, monkeypatch):
+    def no_home():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", no_home)
+    assert locate_model("parts").is_relative_to(tempfile.gettempdir())
 
 
 @pytest.mark.parametrize("fault", ["damaged", "missing"])

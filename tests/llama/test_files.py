@@ -68,6 +68,9 @@ CHANGES = {
     "projector by type": ({"general.type": "mmproj"}, "no text model"),
     "adapter": ({"general.type": "adapter"}, "calls itself 'adapter'"),
     "too many layers": ({"llama.block_count": 100_000}, "claims 100,000 layers"),
+    # llama.cpp loaded these two, and aborted the process at the first text.
+    "no vocabulary": ({"tokenizer.ggml.model": "none"}, "holds no vocabulary"),
+    "no vocabulary, by its other name": ({"tokenizer.ggml.model": "no_vocab"}, "holds no vocabulary"),
     "no layers": ({"llama.block_count": 0}, "claims 0 layers"),
 }
 
@@ -324,7 +327,7 @@ def test_a_path_that_leads_nowhere_does_not_exist(tmp_path, monkeypatch, path):
         find_model(path)
 
 
-@pytest.mark.parametrize("path", ["x" * 5000, "~nobody-of-that-name/x.gguf"])
+@pytest.mark.parametrize("path", ["x" * 5000, "~nobody-of-that-name/x.gguf", None, 5, b"x.gguf"])
 def test_a_name_that_can_be_no_path_is_refused(path):
     with pytest.raises(ModelFileError):
         find_model(path)
