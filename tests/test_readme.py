@@ -192,3 +192,9 @@ def _words(picture: Path) -> str:
     """The text in an SVG file. Its layout may differ between versions of rich."""
     parts = ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}text")
     return re.sub(r"\s+", "", "".join(part.text or "" for part in parts))
+
+
+def test_no_committed_result_tells_where_it_was_made() -> None:
+    """Regression: a recorded traceback held the folders of the machine that recorded it."""
+    for path in sorted((ROOT / "benchmarks" / "results").iterdir()):
+        assert str(ROOT) not in path.read_text(encoding="utf-8"), path.name
