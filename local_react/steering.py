@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from local_react.decode.constrained import ConstrainedGeneration, exit_cost
@@ -17,16 +18,31 @@ from local_react.decode.transcript import Transcript
 from local_react.errors import GrammarError, SettingsError
 from local_react.grounding import Candidates
 from local_react.language.derivative import Recogniser
-from local_react.language.grammar import action_language, line_language, step_language
+from local_react.language.grammar import BOUNDS, action_language, line_language, step_language
 from local_react.language.protocol import Protocol
 from local_react.language.regular import Regular
 from local_react.language.signature import Signatures
+from local_react.language.values import Bounds
 from local_react.llama.vocabulary import Vocabulary
 
 Reach = Literal["action", "step", "repair"]
 """What is constrained: the action of each step, the whole step with its thought, or only the step after a malformed one."""
 
 REACHES: tuple[Reach, ...] = ("action", "step", "repair")
+
+
+def held_language(
+    protocol: Protocol, tools: Signatures, reach: Reach, *, number: int = 1, allow_answer: bool = True,
+    only_answer: bool = False, grounded: Candidates | None = None, bounds: Bounds = BOUNDS,
+) -> Regular:
+    """The language of what the model writes in step `number`: behind the label that the program writes, or from the start
+    of the line where the choice of the label is the model's own. Raises GrammarError where it has no word."""
+    options = {"allow_answer": allow_answer, "only_answer": only_answer, "grounded": grounded, "bounds": bounds}
+    if reach == "step":
+        return step_language(protocol, tools, number=number, **options)
+    if protocol.finish is None:
+        return line_language(protocol, tools, number=number, **options)
+    return action_language(protocol, tools, **options)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,31 +61,25 @@ class Steering:
     def language(
         self, *, number: int, allow_answer: bool = True, only_answer: bool = False, grounded: Candidates | None = None
     ) -> Regular:
-        """The language of what the model writes in step `number`, behind the label (or at the line's start where the
-        choice of the label is the model's own).
+        """What the model is held to in step `number` (`held_language`, kept).
 
         Where nothing can be called yet and no answer is allowed either, the answer is allowed all the same.
         """
-        build, key_number = self._builder(number)
+        key_number = number if self.reach == "step" or self.chooses_label else None
         key = (key_number, allow_answer, only_answer, _freeze(grounded))
         if key not in self._languages:
-            options = {"only_answer": only_answer, "grounded": grounded}
+            build = partial(
+                held_language, self.protocol, self.tools, self.reach,
+                number=number, only_answer=only_answer, grounded=grounded,
+            )
             try:
-                language = build(allow_answer=allow_answer, **options)
+                language = build(allow_answer=allow_answer)
             except GrammarError:
                 if allow_answer:
                     raise
-                language = build(allow_answer=True, **options)
+                language = build(allow_answer=True)
             self._languages[key] = language
         return self._languages[key]
-
-    def _builder(self, number: int) -> tuple[Callable[..., Regular], int | None]:
-        """How a step's language is built, and its number where that makes a difference."""
-        if self.reach == "step":
-            return (lambda **options: step_language(self.protocol, self.tools, number=number, **options)), number
-        if self.chooses_label:
-            return (lambda **options: line_language(self.protocol, self.tools, number=number, **options)), number
-        return (lambda **options: action_language(self.protocol, self.tools, **options)), None
 
     @property
     def chooses_label(self) -> bool:

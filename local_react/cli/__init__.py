@@ -21,6 +21,7 @@ COMMANDS = {
     "run": "Answer a question: the model thinks, calls tools, and answers.",
     "chat": "Answer questions one after another; the model stays loaded.",
     "prompt": "Print the prompt, with the tokens that each part costs.",
+    "grammar": "Print the language that --constrain holds the model to.",
     "trace": "Print a recorded run, or run it again without a model.",
     "doctor": "Check the installation and the model.",
 }
