@@ -7,7 +7,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from local_react.decode.completion import Completion, join_completions
+from local_react.decode.completion import Completion, join_step
 from local_react.decode.generate import Decoder, Generation
 from local_react.decode.stop import StopScanner
 from local_react.decode.transcript import Transcript
@@ -47,7 +47,7 @@ class Author:
         self._pen.follow(completion)
         self._n_sampled += completion.n_sampled
         values = asdict(completion) | {"pieces": spell_pieces(completion.pieces)}
-        values = {name: value for name, value in values.items() if value or name not in ("logprobs", "choices", "n_masks")}
+        values = {name: value for name, value in values.items() if value not in (None, ()) and (value or name != "n_masks")}
         self._recorder.record("completion", step=number, **values, seconds=round(self._recorder.elapsed() - started, 6))
         return completion
 
@@ -72,19 +72,18 @@ class Author:
             only_answer=guards.final_answer and number == guards.max_steps, grounded=candidates,
         )
         n_left, n_reserved = self._token_budget(), steering.cost(language)
-        parts: list[Completion | str] = []
+        thought = label = None
         if self._setup.protocol.thought is not None and steering.reach != "step":
             thought = yield from self._think(number, n_left, n_reserved)
             n_left -= thought.n_sampled
             label = self._pen.begin_action(None if steering.chooses_label else number)
             self._recorder.stream("delta", step=number, text=label)
-            parts = [thought, label]
         if n_left < n_reserved:
             raise Ended("token_limit", error=f"The shortest call takes {n_reserved} tokens, and {n_left} are left.")
         action = yield from self._generate(steering.generation(
             language, self._transcript, self._sampler, max_tokens=n_left, **self._watching(number)
         ))
-        return join_completions([*parts, action])
+        return action if thought is None or label is None else join_step(thought, label, action)
 
     def _think(self, number: int, n_left: int, n_reserved: int) -> Generator[Waiting, Any, Completion]:
         """The thought, up to the end of its line, within what the shortest action leaves of budget and window."""

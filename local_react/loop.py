@@ -12,6 +12,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from local_react.author import Author
+from local_react.decode.completion import Completion
 from local_react.decode.generate import Decoder
 from local_react.errors import ContextOverflow, SettingsError
 from local_react.grounding import Sightings
@@ -86,14 +87,25 @@ class Episode:
             number, n_calls=self._history.n_calls, after_malformed=self._n_malformed > 0,
             candidates=self._sightings.candidates(but=self._history.last_success if self._guards.repeated_calls else None),
         )
-        action = parse_step(
-            completion.text, self._protocol, self._setup.toolbox, strict=self._setup.strict,
-            primed=self._protocol.label(self._protocol.opening, number), truncated=completion.reason in ("length", "window"),
-        )
+        action = self._read(completion, number)
         self._recorder.record("action", step=number, **write_action(action), **self._seen_in(action))
         if completion.reason == "window" and isinstance(action, Malformed):
             raise Ended("context_full", error=f"The window of {self._decoder.window:,} tokens is full.")
         return action
+
+    def _read(self, completion: Completion, number: int) -> Action:
+        """The reading of a step. Behind a free thought only the action is read: nothing in the thought can be run."""
+        protocol, toolbox = self._protocol, self._setup.toolbox
+        is_cut = completion.reason in ("length", "window")
+        if completion.n_thought_pieces is None:
+            primed = protocol.label(protocol.opening, number)
+            return parse_step(
+                completion.text, protocol, toolbox, strict=self._setup.strict, primed=primed, truncated=is_cut
+            )
+        thought = b"".join(completion.pieces[: completion.n_thought_pieces]).decode("utf-8", "replace").strip()
+        action = b"".join(completion.pieces[completion.n_thought_pieces :]).decode("utf-8", "replace")
+        read = parse_step(action.lstrip("\n"), protocol, toolbox, strict=self._setup.strict, truncated=is_cut)
+        return replace(read, thought=thought or None)
 
     def _seen_in(self, action: Action) -> dict[str, Any]:
         """Where each grounded argument of a call was seen first."""

@@ -12,14 +12,22 @@ from collections import deque
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, fields
+from types import SimpleNamespace
 from typing import Any
 
+from local_react.decode.generate import Generation, SamplerLike
 from local_react.decode.scripted import ScriptedModel
+from local_react.decode.stop import StopScanner
+from local_react.decode.transcript import Transcript
 from local_react.errors import ModelError, SettingsError, ToolError, TraceError
 from local_react.guards import Guards
 from local_react.language.protocol import Protocol
+from local_react.language.regular import EPSILON, Regular
 from local_react.language.step import Call, Observation
-from local_react.runs import run
+from local_react.llama.sampling import Sampling
+from local_react.runs import play
+from local_react.setup import Setup
+from local_react.steering import Steering
 from local_react.tools.result import Result
 from local_react.tools.tool import Tool
 from local_react.tools.toolbox import Toolbox
@@ -50,16 +58,19 @@ def replay(trace: Trace, tools: Toolbox | None = None) -> Trace:
     try:
         guards, protocol = _read_guards(start["settings"]), Protocol(**start["protocol"])
         toolbox = tools if tools is not None else RecordedToolbox(_read_tools(start), _read_observations(trace))
-        script = [read_pieces(event["pieces"]) for event in trace.completions]
-        question, strict = start["question"], start["settings"]["strict"]
-        approve = _Decisions(trace)
+        question = start["question"]
+        script = [part for event in trace.completions for part in _read_parts(event)]
+        setup = Setup(
+            protocol=protocol, toolbox=toolbox, guards=guards, sampling=Sampling(), strict=start["settings"]["strict"],
+            n_top_logprobs=None, approve=_Decisions(trace), steering=_read_steering(start["settings"], protocol, toolbox),
+        )
     except (AttributeError, KeyError, TypeError, ValueError, SettingsError, ToolError) as error:
         raise TraceError(f"The trace can't be replayed: {type(error).__name__}: {error}.") from error
     events: list[Event] = []
     try:
-        run(
-            question, model=ScriptedModel(script), tools=toolbox, protocol=protocol, exemplars=(), strict=strict,
-            guards=guards, approve=approve, on_event=events.append, clock=lambda: 0.0,
+        play(
+            setup, [question], model=ScriptedModel(script), exemplars=(), clock=lambda: 0.0,
+            on_event=lambda index, event: events.append(event),
         )
     except ModelError:
         # The script is at its end, where the record breaks off.
@@ -134,6 +145,39 @@ def _read_guards(settings: Mapping[str, Any]) -> Guards:
         values |= {"max_step_tokens": sys.maxsize, "max_tokens": None}
     # Tools with their time limits off are wrapped anew, which would lose a toolbox that replays.
     return Guards(**values | {"time_limit_s": None, "observation_tokens": None, "tool_time_limits": True})
+
+
+def _read_parts(event: Event) -> list[list[bytes]]:
+    """What was generated in one go: the whole completion, or the thought and the action, with the program's label between."""
+    pieces, n_thought = read_pieces(event["pieces"]), event.get("n_thought_pieces")
+    return [pieces] if n_thought is None else [pieces[:n_thought], pieces[n_thought + 1 :]]
+
+
+class RecordedSteering(Steering):
+    """Lets the recorded actions through: they were held to their languages when they were written."""
+
+    def language(self, **options: Any) -> Regular:
+        """A language that costs nothing and isn't looked at."""
+        return EPSILON
+
+    def cost(self, language: Regular) -> int:
+        """Nothing: what is recorded fitted its budget."""
+        return 0
+
+    def generation(
+        self, language: Regular, transcript: Transcript, sampler: SamplerLike, *, max_tokens: int, **watching: Any
+    ) -> Generation:
+        """A free generation, which ends where the record does."""
+        return Generation(transcript, sampler, StopScanner(), max_tokens=max_tokens, **watching)
+
+
+def _read_steering(settings: Mapping[str, Any], protocol: Protocol, toolbox: Toolbox) -> RecordedSteering | None:
+    if not settings.get("constrain"):
+        return None
+    recorded: Any = SimpleNamespace(name=settings.get("engine"))
+    return RecordedSteering(
+        protocol=protocol, tools=toolbox, engine=recorded, vocabulary=recorded, reach=settings["constrain"]
+    )
 
 
 def _read_tools(start: Event) -> list[Tool]:

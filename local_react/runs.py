@@ -113,6 +113,18 @@ def run_many(
     if constrain:
         reach: Reach = "action" if constrain is True else constrain
         setup = replace(setup, steering=_steer(setup, model, reach=reach, engine=engine, grounds=ground, explains=explain))
+    return play(
+        setup, questions, model=model, exemplars=exemplars, instructions=instructions, n_parallel=n_parallel,
+        on_event=on_event, trace=trace, clock=clock,
+    )
+
+
+def play(
+    setup: Setup, questions: Sequence[str], *, model: AnyModel, exemplars: Sequence[Exemplar] | None = None,
+    instructions: str | None = None, n_parallel: int = 1, on_event: Callable[[int, Any], None] | None = None,
+    trace: Callable[[int], str | Path] | None = None, clock: Callable[[], float] = time.time,
+) -> list[Trace]:
+    """Answer questions with everything set up; `run_many` says what the options mean."""
     _check_names(setup.protocol, setup.toolbox)
     if exemplars is None:
         exemplars = choose_exemplars(setup.protocol, setup.toolbox)

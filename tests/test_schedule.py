@@ -229,7 +229,9 @@ def test_no_token_of_an_episode_is_evaluated_twice(real_model: Model) -> None:
         before = context.n_evaluated
     trace = run(
         "Search for one fruit after the other.", model=real_model, tools=[search],
-        guards=Guards(max_steps=8, max_step_tokens=24, max_malformed=None, repeated_calls=False, min_calls=99),
+        guards=Guards(
+            max_steps=8, max_step_tokens=24, max_malformed=None, repeated_calls=False, min_calls=99, final_answer=False,
+        ),
     )
     with real_model.context(1) as context:
         evaluated = context.n_evaluated - before

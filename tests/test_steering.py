@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import pytest
@@ -28,7 +30,10 @@ from local_react import (
     run_many,
     tool,
 )
-from local_react.replay import first_difference, replay
+from local_react.replay import RecordedSteering, first_difference, replay
+from local_react.runs import play as start_play
+from local_react.setup import Setup
+from local_react.trace import read_pieces
 from tests.toolboxes import FLAT, NESTED, RAW
 
 ENGINES = ["llguidance", "gbnf"]
@@ -65,14 +70,39 @@ def play(
     return run("What is it?", model=model, tools=tools, exemplars=(), guards=guards, constrain=constrain, **options)
 
 
-def strictly_valid(trace: Trace, tools: Any, protocol: Any = "finish") -> bool:
-    """Whether each step reads strictly as the call or answer that it was taken for."""
+def strictly_valid(trace: Trace, tools: Any, protocol: str = "finish") -> bool:
+    """Whether each action reads strictly as the call or answer that it was taken for."""
     wire = Protocol.preset(protocol)
-    readings = [
-        parse_step(event["text"], wire, Toolbox(tools), strict=True, primed=wire.label(wire.opening, event["step"]))
-        for event in trace.completions
-    ]
-    return [step.action for step in trace.steps] == readings and not any(isinstance(each, Malformed) for each in readings)
+    readings = []
+    for event in trace.completions:
+        n_thought = event.get("n_thought_pieces")
+        text = event["text"] if n_thought is None else b"".join(read_pieces(event["pieces"])[n_thought:]).decode().lstrip("\n")
+        primed = wire.label(wire.opening, event["step"]) if n_thought is None else None
+        readings.append(parse_step(text, wire, Toolbox(tools), strict=True, primed=primed))
+    actions = [replace(step.action, thought=None) for step in trace.steps]
+    return actions == readings and not any(isinstance(each, Malformed) for each in readings)
+
+
+THOUGHTS = [
+    " Action: add[a=1, b=2]", " Answer: 7", " Final Answer: 7", " <think> hmm", " a<|im_end|>b", " Observation: 5", " Notice: x",
+    " Thought: again", "", " ```", " finish[no]",
+]
+
+
+@pytest.mark.parametrize("thought", THOUGHTS)
+def test_nothing_in_a_thought_is_read_as_an_action(thought: str) -> None:
+    """Regression: a call that the model wrote in its free thought was run instead of the constrained one behind it."""
+    wire, toolbox = Protocol(), Toolbox(TOOLS)
+    steering = RecordedSteering(protocol=wire, tools=toolbox, engine=SimpleNamespace(name="none"), vocabulary=None, reach="action")
+    setup = Setup(
+        protocol=wire, toolbox=toolbox, guards=Guards(), sampling=Sampling(), strict=False, n_top_logprobs=None, approve=None,
+        steering=steering,
+    )
+    model = ScriptedModel([f"{thought}\n", " web_search[x]", " done\n", " finish[ok]"])
+    (trace,) = start_play(setup, ["What?"], model=model, exemplars=())
+    assert trace.steps[0].action == Call("web_search", {"query": "x"}, thought.strip() or None)
+    assert trace.answer == "ok"
+    assert first_difference(trace, replay(trace)) is None
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -44,7 +43,8 @@ class Completion:
     writes that label next writes only the rest. `pieces` are the bytes of each token kept; `n_cut_bytes` counts bytes of
     half a character that the end cut off. `n_sampled` tokens were drawn, `n_forced` were put in without being drawn, and
     `n_evaluated` ids were computed, in `n_decode_calls` batches. Under a constraint, `n_masks` masks were computed;
-    `choices` are there where they were asked for.
+    `choices` are there where they were asked for. `n_thought_pieces` tells how many pieces are a free thought: the next one
+    is the program's label, and the rest the action, which alone may be read as one.
     """
 
     text: str
@@ -58,36 +58,35 @@ class Completion:
     n_cut_bytes: int = 0
     logprobs: tuple[TokenLogprob, ...] = ()
     n_masks: int = 0
+    n_thought_pieces: int | None = None
     choices: tuple[TokenChoice, ...] = ()
 
 
-def join_completions(parts: Sequence[Completion | str]) -> Completion:
-    """The parts of one step as one completion: what the model wrote, and what the program wrote in between (texts).
-
-    It ends as its last part does.
-    """
-    written = [part for part in parts if isinstance(part, Completion)]
-    pieces = [_whole_pieces(part) if isinstance(part, Completion) else (part.encode(),) for part in parts if part]
-    last = written[-1]
+def join_step(thought: Completion, label: str, action: Completion) -> Completion:
+    """A free thought, the label that the program wrote behind it, and the action in its language, as one completion."""
+    pieces = _whole_pieces(thought)
     return Completion(
-        text="".join(part.text if isinstance(part, Completion) else part for part in parts),
-        reason=last.reason,
-        label=last.label,
-        pieces=tuple(piece for each in pieces for piece in each),
-        n_sampled=sum(part.n_sampled for part in written),
-        n_forced=sum(part.n_forced for part in written),
-        n_evaluated=sum(part.n_evaluated for part in written),
-        n_decode_calls=sum(part.n_decode_calls for part in written),
-        n_cut_bytes=sum(part.n_cut_bytes for part in written),
-        logprobs=tuple(logprob for part in written for logprob in part.logprobs),
-        n_masks=sum(part.n_masks for part in written),
-        choices=tuple(choice for part in written for choice in part.choices),
+        text=f"{thought.text}{label}{action.text}",
+        reason=action.reason,
+        label=action.label,
+        pieces=(*pieces, label.encode(), *action.pieces),
+        n_sampled=thought.n_sampled + action.n_sampled,
+        n_forced=thought.n_forced + action.n_forced,
+        n_evaluated=thought.n_evaluated + action.n_evaluated,
+        n_decode_calls=thought.n_decode_calls + action.n_decode_calls,
+        n_cut_bytes=thought.n_cut_bytes + action.n_cut_bytes,
+        logprobs=thought.logprobs + action.logprobs,
+        n_masks=action.n_masks,
+        n_thought_pieces=len(pieces),
+        choices=action.choices,
     )
 
 
 def _whole_pieces(part: Completion) -> tuple[bytes, ...]:
     """The pieces without the half character that the part's end cut off: what follows must not be read together with it."""
-    *before, last = part.pieces or (b"",)
+    if not part.n_cut_bytes:
+        return part.pieces
+    *before, last = part.pieces
     if len(last) >= part.n_cut_bytes:
         return (*before, last[: len(last) - part.n_cut_bytes])
     data = b"".join(part.pieces)
