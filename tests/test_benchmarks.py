@@ -11,7 +11,7 @@ import llama_cpp
 import pytest
 from rich.console import Console
 
-from benchmarks import bare, figures, loops, runtime_speed, trail
+from benchmarks import bare, constraint_speed, figures, loops, runtime_speed, trail
 from local_react.decode.scripted import ScriptedModel
 from local_react.llama.model import Model
 from tests.random_models import make_model
@@ -155,3 +155,11 @@ def test_wrong_options_are_refused(arguments: list[str], capsys: pytest.CaptureF
         runtime_speed.main(arguments)
     assert exit.value.code == 2
     assert capsys.readouterr().err
+
+
+def test_the_cost_of_a_constraint_is_measured_for_every_engine(tiny_model: Model) -> None:
+    found = constraint_speed.compile_times(tiny_model, 1)
+    assert set(found) == {"language", *constraint_speed.ENGINES}
+    assert all(milliseconds > 0 for milliseconds in found.values())
+    assert len(constraint_speed.fifty_tools(0)) == 50
+    assert constraint_speed.fifty_tools(0) != constraint_speed.fifty_tools(1)

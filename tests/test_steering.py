@@ -303,3 +303,37 @@ def test_a_270m_base_model_runs_the_classic_example_to_its_right_end(gemma: Mode
     assert steps == ["lookup_order", "get_tracking", "get_tracking", "answer"]
     assert trace.steps[1].observation is not None and trace.steps[1].observation.is_error
     assert trace.ending == "answered" and RIGHT in (trace.answer or "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ENGINES)
+def test_500_steps_of_each_real_model_are_all_valid(real_model: Model, engine: str) -> None:
+    n_steps = 0
+    for seed in range(100):
+        trace = play(
+            real_model, engine=engine, max_steps=5, max_step_tokens=50, min_calls=4,
+            sampling=Sampling(temperature=[0.0, 0.7, 1.0, 2.0][seed % 4], seed=seed),
+        )
+        assert strictly_valid(trace, TOOLS)
+        n_steps += len(trace.steps)
+    assert n_steps == 500
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ENGINES)
+def test_thousands_of_steps_of_random_models_are_all_valid(tiny_model: Model, engine: str) -> None:
+    """Toolboxes of 1 and of all tools of the agreement tests, any temperature, budgets from the smallest up."""
+    everything = [
+        Tool(each.name, each.description, each.parameters, call=lambda arguments: "ok", function=lambda: "ok")
+        for each in {each.name: each for each in (*RAW, *FLAT, *NESTED)}.values()
+    ]
+    n_steps = 0
+    for seed in range(400):
+        tools = everything if seed % 2 else [everything[seed // 2 % len(everything)]]
+        trace = play(
+            tiny_model, tools=tools, engine=engine, max_steps=6, max_step_tokens=60 + seed % 90, min_calls=5,
+            sampling=Sampling(temperature=seed % 9 / 4, seed=seed),
+        )
+        assert strictly_valid(trace, tools)
+        n_steps += len(trace.steps)
+    assert n_steps > 2000
