@@ -51,10 +51,10 @@ def parse_step(
     if start is None:
         return Malformed("unclosed_think", "The think block never ends, and no step follows it.", thinking=text.strip())
     thinking = text[:start]
-    text, was_primed, is_inline = _prime(text[start:], primed, protocol)
+    text, was_primed = _prime(text[start:], primed, protocol)
     tools = toolbox if protocol.has_tools else {}
     layout = find_labels(text, protocol, tuple(tools))
-    reading = _Step(text, layout, Scope(tools, protocol, truncated), was_primed, is_inline, thinking).read()
+    reading = _Step(text, layout, Scope(tools, protocol, truncated), was_primed, thinking).read()
     if strict and not isinstance(reading, Malformed):
         return _refuse_repairs(reading)
     return reading
@@ -114,20 +114,20 @@ def _stray_end(text: str, protocol: Protocol, primed: str | None) -> int | None:
     return behind if following is not None or text[behind : behind + 1] in ("\n", "") else None
 
 
-def _prime(text: str, primed: str | None, protocol: Protocol) -> tuple[str, bool, bool]:
-    """The text with the label that the prompt ended with, whether that was put there, and whether another stands
-    where it should be, on the same line."""
+def _prime(text: str, primed: str | None, protocol: Protocol) -> tuple[str, bool]:
+    """The text with the label that the prompt ended with, and whether that was put there."""
     stripped = text.lstrip()
     if primed is None:
-        return stripped, False, False
+        return stripped, False
     label = match_label(primed.strip(), 0, protocol)
     if label is None or label.end != len(primed.strip()):
         raise SettingsError(f"primed={primed!r} is no label of the protocol. Give the label that the prompt ends with.")
     own = match_label(stripped, 0, protocol)
-    if own is None:
-        return primed.strip() + text, True, False
     is_behind = "\n" in text[: len(text) - len(stripped)]
-    return stripped, False, own.kind not in (label.kind, "observation", "notice") and not is_behind
+    # On the line of the primed label, another one is a mention; the same one again is that label, repeated.
+    if own is None or not (is_behind or own.kind in (label.kind, "observation", "notice")):
+        return primed.strip() + text, True
+    return stripped, False
 
 
 def _first_visible(text: str, start: int) -> int:
@@ -144,7 +144,6 @@ class _Step:
     layout: Layout
     scope: Scope
     was_primed: bool
-    is_inline: bool
     thinking: str
 
     def read(self) -> Action:
@@ -248,7 +247,6 @@ class _Step:
         spelled = [*before, label] if label is not None else before
         written = [other for other in spelled if not (self.was_primed and other.start == 0)]
         repairs = [repair for other in written for repair in other.repairs]
-        repairs += ["label_inline"] if self.is_inline else []
         repairs += ["fence"] if is_fenced else []
         thinking = [self.thinking, *(self.text[a:b] for a, b in self.layout.thinking)]
         thinking_text = re.sub("|".join(map(re.escape, THINK_TAGS)), "", "".join(thinking)).strip()

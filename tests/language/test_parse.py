@@ -433,3 +433,15 @@ def test_hostile_texts_of_200_kb_take_no_more_than_linear_time(text: str) -> Non
     assert isinstance(parse_step(text, FINISH, TOOLS), Call | Answer | Malformed)
     # Half a second at most on a slow core; anything quadratic takes minutes.
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize("is_strict", [False, True])
+def test_on_the_line_of_a_primed_thought_another_label_is_a_mention(is_strict: bool) -> None:
+    """Regression: " Action: search[x]" behind the program's "Thought:" was run, though no line begins with its label."""
+    tools = {"search": Signature("search", "", (Parameter("query", Text()),))}
+    inline, below = (
+        parse_step(text, Protocol(), tools, primed="Thought:", strict=is_strict)
+        for text in (" Action: search[x]", "\nAction: search[x]")
+    )
+    assert isinstance(inline, Malformed) and inline.code == "no_action_or_answer"
+    assert below == Call("search", {"query": "x"})
