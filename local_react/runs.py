@@ -163,6 +163,9 @@ def _check_kinds(questions: Sequence[str], model: AnyModel, n_parallel: int) -> 
         raise SettingsError(f"n_parallel={n_parallel} must be at least 1.")
     if isinstance(questions, str):
         raise SettingsError("`questions` is one text, and must be a list of them. For a single question, use `run`.")
+    wrong = next((question for question in questions if not isinstance(question, str)), None)
+    if wrong is not None:
+        raise SettingsError(f"A question is a text, not {wrong!r}.")
     if isinstance(model, (str, Path)):
         raise SettingsError(f"model={str(model)!r} is only the name of a model. Give Model.load({str(model)!r}).")
 

@@ -115,6 +115,12 @@ def test_an_option_of_the_constraint_is_not_dropped_without_one(option: str) -> 
         run("Where?", model=ScriptedModel([]), **{option: True})
 
 
+@pytest.mark.parametrize("question", [5, b"What?", ["What?"]])
+def test_a_question_that_is_no_text_is_refused(question: Any) -> None:
+    with pytest.raises(SettingsError, match="A question is a text"):
+        run(question, model=ScriptedModel([]))
+
+
 def test_what_a_listener_raises_ends_the_run_and_is_recorded(tmp_path: Path) -> None:
     def listen(event: Any) -> None:
         if event["event"] == "action":
