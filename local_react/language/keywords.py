@@ -24,6 +24,9 @@ ANNOTATIONS = frozenset({
 """Keywords that say nothing about which values are admitted."""
 
 
+GROUNDED_KEY = "x-grounded"
+"""Marks a text that a constraint lets take only what the episode has shown: true, or a pattern for that alone."""
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where the reader stands: the tool, the path in it, the references it came through, the types read so far."""
@@ -141,3 +144,15 @@ def check_range(low: Any, high: Any, place: Place) -> tuple[Any, Any]:
     if low is not None and high is not None and low > high:
         raise place.refusal(f"no value is at least {low} and at most {high}", "Correct the limits.")
     return low, high
+
+
+def take_grounding(schema: Any, place: Place) -> bool | str:
+    """What `x-grounded` says: nothing (false), the text's own pattern (true), or a pattern for this alone."""
+    mark = schema.get(GROUNDED_KEY, False) if isinstance(schema, Mapping) else False
+    if not isinstance(mark, (bool, str)):
+        raise place.refusal(f"{GROUNDED_KEY} is {mark!r}", "Take true, false, or a regular expression.")
+    try:
+        re.compile(mark if isinstance(mark, str) else "")
+    except re.error as error:
+        raise place.refusal(f"{mark!r} is no regular expression: {error}", "Mend it.") from error
+    return mark

@@ -19,11 +19,13 @@ from dataclasses import replace
 from typing import Any
 
 from local_react.language.keywords import (
+    GROUNDED_KEY,
     REFERENCE_DEPTH,
     Place,
     check_range,
     flatten,
     merge,
+    take_grounding,
     take_limit,
     take_list,
     take_schemas,
@@ -46,9 +48,6 @@ from local_react.language.types import (
     Text,
     Type,
 )
-
-GROUNDED_KEY = "x-grounded"
-"""Marks a text that a constraint lets take only what the episode has shown: true, or a pattern for that alone."""
 
 MAX_TYPES = 2000
 """How many types one tool may be made of: recursive references multiply, and each becomes a piece of the grammar."""
@@ -105,27 +104,19 @@ def read_parameters(schema: Mapping[str, Any], *, tool: str) -> tuple[Parameter,
             raise place.at(name).refusal("the name can't be written as name=value", "Take letters, digits, _ and -.")
         default = part.get("default") if isinstance(part, Mapping) else None
         type = _read(part, place.at(name))
-        grounding = _grounding(part, type, place.at(name))
+        grounding = _ground(take_grounding(part, place.at(name)), type, place.at(name))
         parameters.append(Parameter(name, type, _description(part), name in required, default, grounding))
     return tuple(parameters)
 
 
-def _grounding(part: Any, type: Type, place: Place) -> str | None:
-    """What `x-grounded` says: true means the matches of the text's own pattern, a text is a pattern for this alone."""
-    mark = part.get(GROUNDED_KEY, False) if isinstance(part, Mapping) else False
+def _ground(mark: bool | str, type: Type, place: Place) -> str | None:
+    """The pattern by which a parameter is grounded."""
     if mark is False:
         return None
-    if not isinstance(mark, (bool, str)):
-        raise place.refusal(f"{GROUNDED_KEY} is {mark!r}", "Take true, false, or a regular expression.")
     texts = [option for option in (type.options if isinstance(type, OneOf) else (type,)) if isinstance(option, Text)]
     if not texts:
         raise place.refusal("only a text can be grounded", f"Leave {GROUNDED_KEY} out, or make it a string.")
-    grounding = (texts[0].pattern or "") if mark is True else mark
-    try:
-        re.compile(grounding)
-    except re.error as error:
-        raise place.refusal(f"{grounding!r} is no regular expression: {error}", "Mend it.") from error
-    return grounding
+    return mark if isinstance(mark, str) else texts[0].pattern or ""
 
 
 def _read(schema: Any, place: Place) -> Type:

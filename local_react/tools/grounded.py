@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from local_react.language.schema import GROUNDED_KEY
+from local_react.language.keywords import GROUNDED_KEY
 
 
 @dataclass(frozen=True, slots=True)
