@@ -138,11 +138,11 @@ class ConstrainedGeneration(Generation):
     def _draw(self, row: int, context: ContextLike, vocabulary: Vocabulary) -> TokenChoice:
         """A token that the language allows, drawn from the masked distribution."""
         view = _Explained(context.logits(row), self._matcher) if self._explains else None
+        unmasked = None if self.n_top_logprobs is None else context.logits(row).copy()
         origin: Literal["sampled", "masked"] = "sampled"
         if self._masks_first:
             self._mask(context.logits(row), vocabulary)
         token = self.sampler.sample(row)
-        self._note_logprob(token, row, context)
         if not self._masks_first and not self._allows(token, vocabulary):
             origin = "masked"
             self._mask(context.logits(row), vocabulary)
@@ -156,6 +156,7 @@ class ConstrainedGeneration(Generation):
             token = self.sampler.sample(row)
         else:
             raise ConstraintError(f"The engine allows token after token that its language doesn't, as {token} here.")
+        self._note_draw(token, unmasked)
         return TokenChoice(token, origin) if view is None else view.tell(token, origin)
 
     def _keeps_to_language(self, token: int, vocabulary: Vocabulary) -> bool:

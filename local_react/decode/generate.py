@@ -92,13 +92,14 @@ class Generation:
     def advance(self, row: int, context: ContextLike, vocabulary: VocabularyLike) -> None:
         """Draw a token from a row of the last batch, and keep it or end here."""
         token = self.sampler.sample(row)
-        self._note_logprob(token, row, context)
+        self._note_draw(token, None if self.n_top_logprobs is None else context.logits(row))
         self._take(token, vocabulary, context.window)
 
-    def _note_logprob(self, token: int, row: int, context: ContextLike) -> None:
+    def _note_draw(self, token: int, logits: np.ndarray | None) -> None:
+        """Count a draw; `logits`, the model's own row, is there where log-probabilities are wanted."""
         self.n_sampled += 1
-        if self.n_top_logprobs is not None:
-            self._logprobs.append(TokenLogprob(token, *logprobs(context.logits(row), token, self.n_top_logprobs)))
+        if logits is not None:
+            self._logprobs.append(TokenLogprob(token, *logprobs(logits, token, self.n_top_logprobs or 0)))
 
     def _take(self, token: int, vocabulary: VocabularyLike, window: int) -> None:
         if vocabulary.is_end(token):

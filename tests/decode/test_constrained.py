@@ -181,6 +181,17 @@ def test_explanations_tell_how_each_token_came_about(tiny_model: Model, engine: 
     assert generate(tiny_model, engine, WORDS, sampling=Sampling(temperature=1.0, seed=2))[1] == ids, "explaining changes nothing"
 
 
+@pytest.mark.parametrize("masks_first", [False, True])
+def test_logprobs_are_those_of_the_kept_tokens_before_any_mask(tiny_model: Model, engine: Engine, masks_first: bool) -> None:
+    """Regression: where a token was refused, its log-probability was kept, and not that of the token drawn instead."""
+    completion, ids = generate(tiny_model, engine, DIGITS, max_tokens=8, n_top_logprobs=3, masks_first=masks_first)
+    drawn = [each.token for each in completion.logprobs]
+    assert len(drawn) == completion.n_sampled
+    assert set(drawn) <= {*ids, *tiny_model.vocabulary.end_tokens}
+    first = completion.logprobs[0]
+    assert first.top[0][1] > first.logprob, "a random model's likeliest token is no digit"
+
+
 def test_one_compiled_language_serves_two_sequences_at_once(tiny_model: Model, engine: Engine) -> None:
     with tiny_model.context(2) as context:
         decoder = Decoder(context, tiny_model.vocabulary)
