@@ -17,7 +17,7 @@ _HOMES = {
     "errors": (
         "ConstraintCompileTimeout", "ConstraintError", "ContextOverflow", "DecodeError", "GrammarError", "LocalReactError",
         "ModelError", "ModelFileError", "PromptError", "SettingsError",
-        "ToolError", "TraceError",
+        "TemplateError", "ToolError", "TraceError",
     ),
     "language.step": ("Answer", "Call", "Malformed", "Observation", "Step"),
     "language.protocol": ("Protocol",),

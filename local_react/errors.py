@@ -10,6 +10,7 @@
     │   └── ConstraintCompileTimeout   a grammar takes too long to compile
     ├── GrammarError               a language can't be built, or a grammar can't be used
     ├── PromptError                an exemplar or a question can't be used
+    │   └── TemplateError          a chat template can't be used
     ├── TraceError                 a trace file can't be read, or can't be written any more
     └── SettingsError              an option has a value that makes no sense
 
@@ -88,6 +89,17 @@ class GrammarError(LocalReactError):
 
 class PromptError(LocalReactError):
     """A question or an exemplar can't be used."""
+
+
+class TemplateError(PromptError):
+    """A chat template can't be used: it is broken, goes past a limit, or can't hold the messages.
+
+    `is_refusal` tells that the template itself raised an exception about the messages, a role that it doesn't know, say.
+    """
+
+    def __init__(self, message: str, *, is_refusal: bool = False) -> None:
+        super().__init__(message)
+        self.is_refusal = is_refusal
 
 
 class TraceError(LocalReactError):

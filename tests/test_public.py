@@ -15,7 +15,7 @@ NAMES = [
     "Answer", "Call", "ConstraintCompileTimeout", "ConstraintError", "ContextOverflow", "DecodeError", "Exemplar",
     "GrammarError", "Grounded", "Guards", "LocalReactError", "Malformed", "Model",
     "ModelError", "ModelFileError", "Observation", "Parameter", "PromptError", "Protocol", "Sampling", "ScriptedModel",
-    "SettingsError", "Signature", "Step", "Tool", "ToolError", "Toolbox", "Trace", "TraceError", "__version__",
+    "SettingsError", "Signature", "Step", "TemplateError", "Tool", "ToolError", "Toolbox", "Trace", "TraceError", "__version__",
     "parse_step", "run", "run_many", "tool",
 ]
 HEAVY = ["llama_cpp", "numpy", "pydantic", "outlines", "huggingface_hub", "rich", "click"]
