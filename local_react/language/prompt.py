@@ -82,7 +82,7 @@ def build_prompt(
         tools = {}
     default = INSTRUCTIONS if tools else INSTRUCTIONS_WITHOUT_TOOLS
     pieces = [Piece("instructions", f"{(default if instructions is None else instructions).strip()}\n\n")]
-    pieces += [Piece(f"tool {name}", f"{_describe_tool(tool, protocol)}\n") for name, tool in tools.items()]
+    pieces += [Piece(f"tool {name}", f"{describe_tool(tool, protocol)}\n") for name, tool in tools.items()]
     if protocol.finish is not None:
         pieces.append(Piece("instructions", f"{protocol.finish}[answer] ends the run with the answer.\n"))
     else:
@@ -111,7 +111,8 @@ def usage(signature: Signature, protocol: Protocol) -> str:
     return f"{signature.name}[{inside}]"
 
 
-def _describe_tool(signature: Signature, protocol: Protocol) -> str:
+def describe_tool(signature: Signature, protocol: Protocol) -> str:
+    """The lines that tell the model about one tool: how it is called, what it does, and its parameters."""
     lines = [indent(usage(signature, protocol))]
     if signature.description:
         lines[0] += f": {indent(signature.description)}"
