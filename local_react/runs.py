@@ -90,12 +90,13 @@ def run_many(
     sampling: Sampling = Sampling(), logprobs: int | None = None, constrain: bool | Reach = False,
     engine: str = "llguidance", ground: bool = False, explain: bool = False, approve: Approve | None = None,
     on_event: Callable[[int, Any], None] | None = None, trace: Callable[[int], str | Path] | None = None,
-    clock: Callable[[], float] = time.time,
+    seeds: Sequence[int] | None = None, toolboxes: Sequence[Toolbox] | None = None, clock: Callable[[], float] = time.time,
 ) -> list[Trace]:
     """Answer several questions, up to `n_parallel` at once in the same batches; the traces come in the questions' order.
 
     Everything is as in `run`, except that episode i has the seed `seed + i`, `on_event` is given the index of the
-    question too, and `trace` maps that index to a file.
+    question too, and `trace` maps that index to a file. `seeds` gives each question a seed of its own, and `toolboxes` tools
+    of its own, in a state of their own but described as `tools` are.
     """
     _check_kinds(questions, model, n_parallel)
     if logprobs is not None and isinstance(model, ScriptedModel):
@@ -115,16 +116,36 @@ def run_many(
         setup = replace(setup, steering=_steer(setup, model, reach=reach, engine=engine, grounds=ground, explains=explain))
     return play(
         setup, questions, model=model, exemplars=exemplars, instructions=instructions, n_parallel=n_parallel,
-        on_event=on_event, trace=trace, clock=clock,
+        on_event=on_event, trace=trace, clock=clock, own=_own(setup, questions, seeds, toolboxes),
     )
+
+
+def _own(
+    setup: Setup, questions: Sequence[str], seeds: Sequence[int] | None, toolboxes: Sequence[Toolbox] | None
+) -> list[Setup]:
+    """The setup of each question: its seed, and its tools where it has some of its own."""
+    for name, given in (("seeds", seeds), ("toolboxes", toolboxes)):
+        if given is not None and len(given) != len(questions):
+            raise SettingsError(f"{len(questions)} questions were given with {len(given)} {name}. Give one for each question.")
+    boxes = [setup.toolbox] * len(questions) if toolboxes is None else [_toolbox(box, setup.guards) for box in toolboxes]
+    if any(box.fingerprint != setup.toolbox.fingerprint for box in boxes):
+        raise SettingsError("Toolboxes of one run must be described alike: the same tools in the same order.")
+    first = setup.sampling.seed
+    return [
+        replace(setup, toolbox=box, sampling=replace(setup.sampling, seed=seed))
+        for box, seed in zip(boxes, seeds or [(first + index) % 2**32 for index in range(len(questions))])
+    ]
 
 
 def play(
     setup: Setup, questions: Sequence[str], *, model: AnyModel, exemplars: Sequence[Exemplar] | None = None,
     instructions: str | None = None, n_parallel: int = 1, on_event: Callable[[int, Any], None] | None = None,
     trace: Callable[[int], str | Path] | None = None, clock: Callable[[], float] = time.time,
+    own: Sequence[Setup] | None = None,
 ) -> list[Trace]:
-    """Answer questions with everything set up; `run_many` says what the options mean."""
+    """Answer questions with everything set up; `run_many` says what the options mean. `own` are the setups of the questions,
+    where they differ in seeds and tools."""
+    own = _own(setup, questions, None, None) if own is None else own
     _check_names(setup.protocol, setup.toolbox)
     if exemplars is None:
         exemplars = choose_exemplars(setup.protocol, setup.toolbox)
@@ -136,13 +157,12 @@ def play(
 
     def episodes() -> Iterable[Episode]:
         for index, (question, prompt, (ids, n_shared)) in enumerate(zip(questions, prompts, encoded)):
-            own = replace(setup, sampling=replace(setup.sampling, seed=(setup.sampling.seed + index) % 2**32))
             listener = None if on_event is None else partial(on_event, index)
             file = None if trace is None else TraceFile(trace(index))
             recorder = Recorder(clock=clock, file=file, on_event=listener)
-            recorder.start(**_describe(own, question, prompt, model))
+            recorder.start(**_describe(own[index], question, prompt, model))
             recorders.append(recorder)
-            yield Episode(own, question, prompt, ids, n_shared, recorder)
+            yield Episode(own[index], question, prompt, ids, n_shared, recorder)
 
     if prompts:
         with model.context(min(n_parallel, len(prompts))) as context:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from local_react import Guards, Model, Sampling, ScriptedModel, SettingsError, Trace, TraceError, run, run_many, tool
+from local_react import Guards, Model, Sampling, ScriptedModel, SettingsError, Toolbox, Trace, TraceError, run, run_many, tool
 from tests.random_models import make_model
 
 
@@ -281,3 +281,36 @@ def test_no_text_from_outside_becomes_a_control_token(real_model: Model) -> None
     ]
     control = [id for id in outside if real_model.vocabulary.is_control(id)]
     assert control == ([real_model.vocabulary.bos] if real_model.vocabulary.wants_bos else [])
+
+
+def test_each_question_can_have_a_seed_and_a_toolbox_of_its_own() -> None:
+    def counting(calls: list[str]) -> Toolbox:
+        def note(text: str) -> str:
+            """Note."""
+            calls.append(text)
+            return f"noted {len(calls)}"
+
+        return Toolbox([note])
+
+    noted: list[list[str]] = [[], []]
+    script = [" I note.\nAction: note[a]\n", " Done.\nAction: finish[a]\n"]
+    boxes = [counting(calls) for calls in noted]
+    traces = run_many(
+        ["One?", "Two?"], model=ScriptedModel([script, script]), tools=boxes[0], toolboxes=boxes, seeds=[7, 3], n_parallel=2
+    )
+    assert noted == [["a"], ["a"]]
+    assert [trace.events[0]["settings"]["seed"] for trace in traces] == [7, 3]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seeds": [1]}, "2 questions were given with 1 seeds"),
+        ({"toolboxes": [Toolbox()]}, "2 questions were given with 1 toolboxes"),
+        ({"toolboxes": [Toolbox(), Toolbox([search])]}, "described alike"),
+        ({"seeds": [1, -1]}, "seed=-1"),
+    ],
+)
+def test_seeds_and_toolboxes_that_fit_no_run_are_refused(options, message) -> None:
+    with pytest.raises(SettingsError, match=message):
+        run_many(["One?", "Two?"], model=ScriptedModel([]), **options)
