@@ -17,20 +17,19 @@ from pathlib import Path
 from local_react.errors import ModelFileError
 
 
-def hash_model_file(path: Path, *, cache_dir: Path | None = None) -> str:
+def hash_model_file(path: Path, *, cache_dir: Path | None = None, is_fresh: bool = False) -> str:
     """The SHA-256 of the whole file, in hex; remembered in `cache_dir` by path, size and time of change.
 
-    A memory that is damaged or can't be written costs only time. Raises ModelFileError if the model can't be read.
+    `is_fresh` reads the file even if its hash is remembered. A memory that is damaged or can't be written costs only time.
+    Raises ModelFileError if the model can't be read.
     """
-    if cache_dir is None:
-        cache_dir = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "local_react"
-    memory = cache_dir / "model_hashes.json"
+    memory = _memory(cache_dir)
     try:
         resolved = Path(path).resolve()
         status = resolved.stat()
         hashes = _remembered_hashes(memory)
         mark = [status.st_size, status.st_mtime_ns]
-        if (known := hashes.get(str(resolved))) and known[:2] == mark:
+        if not is_fresh and (known := hashes.get(str(resolved))) and known[:2] == mark:
             return known[2]
         with resolved.open("rb") as file:
             digest = hashlib.sha256()
@@ -42,6 +41,21 @@ def hash_model_file(path: Path, *, cache_dir: Path | None = None) -> str:
     if [after.st_size, after.st_mtime_ns] == mark:
         _remember_hashes(memory, hashes | {str(resolved): [*mark, digest.hexdigest()]})
     return digest.hexdigest()
+
+
+def remembered_hash(path: Path, *, cache_dir: Path | None = None) -> str | None:
+    """The SHA-256 that the file had when it was last hashed, whether or not it has changed since; None if it never was."""
+    try:
+        known = _remembered_hashes(_memory(cache_dir)).get(str(Path(path).resolve()))
+    except (OSError, ValueError, RuntimeError):
+        return None
+    return known[2] if known else None
+
+
+def _memory(cache_dir: Path | None) -> Path:
+    if cache_dir is None:
+        cache_dir = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "local_react"
+    return cache_dir / "model_hashes.json"
 
 
 def _remembered_hashes(memory: Path) -> dict[str, list]:

@@ -30,7 +30,7 @@ REGISTRY_FILE = "registry.toml"
 USER_FILE = "models.toml"
 """The user's own registry, in the folder of `config.toml`."""
 
-_HUB = re.compile(r"hf:(?P<repository>[\w.-]+/[\w.-]+)/(?P<file>[^@\s]+\.gguf)(?:@(?P<revision>[^@\s]+))?")
+_HUB = re.compile(r"hf:(?P<repository>[\w.-]+/[\w.-]+)/(?P<file>[^@\s]+\.gguf)(?:@(?P<revision>[^@\s]+))?", re.ASCII)
 _PACKAGE = re.compile(r"pypi:([A-Za-z0-9][\w.-]*)")
 _LOCAL = re.compile(r"file:(.+)", re.DOTALL)
 
@@ -76,7 +76,10 @@ def parse_source(text: object) -> Source:
     Raises ValueError for anything else.
     """
     if isinstance(text, str):
-        if (found := _HUB.fullmatch(text)) and ".." not in found["file"].split("/"):
+        # The hub itself allows neither -- nor .. in the name of a repository, and no step out of it is meant.
+        if (found := _HUB.fullmatch(text)) and not re.search(r"--|\.\.|/[.-]|^[.-]|[.-]/|[.-]$", found["repository"]) and (
+            ".." not in found["file"].split("/")
+        ):
             return HubFile(found["repository"], found["file"], found["revision"] or "main")
         if found := _PACKAGE.fullmatch(text):
             return Package(found[1])
