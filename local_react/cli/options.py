@@ -15,7 +15,7 @@ import click
 from local_react.decode.engines import ENGINES
 from local_react.guards import Guards
 from local_react.language.protocol import presets
-from local_react.llama.context import KV_TYPES
+from local_react.llama.memory import KV_TYPES
 from local_react.llama.sampling import Sampling
 from local_react.steering import REACHES
 

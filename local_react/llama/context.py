@@ -14,10 +14,8 @@ import numpy as np
 
 from local_react.errors import DecodeError, ModelError
 from local_react.llama import log
+from local_react.llama.memory import KV_TYPES
 from local_react.llama.sampling import Sampler, Sampling, view_logits
-
-KV_TYPES = {"f32": 0, "f16": 1, "bf16": 30, "q8_0": 8, "q4_0": 2, "q4_1": 3, "q5_0": 6, "q5_1": 7}
-"""KV cache types by name, with their ggml numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

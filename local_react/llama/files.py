@@ -13,7 +13,7 @@ import os
 import re
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from local_react.errors import ModelFileError
@@ -32,7 +32,8 @@ SHARD_NAME = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelHeader:
-    """What a model file says about itself; `n_ctx_train` is None where it doesn't say, `n_vocab` too."""
+    """What a model file says about itself; `n_ctx_train` is None where it doesn't say, `n_vocab` too. `arrays` are the short
+    ones of numbers in its metadata, such as those with one for each layer."""
 
     architecture: str
     name: str
@@ -42,6 +43,7 @@ class ModelHeader:
     n_ctx_train: int | None
     n_vocab: int | None
     metadata: Mapping[str, int | float | bool | str]
+    arrays: Mapping[str, tuple[int | float, ...]] = field(default_factory=dict)
 
 
 def judge_model_file(path: Path) -> ModelHeader:
@@ -65,6 +67,7 @@ def judge_model_file(path: Path) -> ModelHeader:
         n_ctx_train=n_ctx_train if isinstance(n_ctx_train, int) else None,
         n_vocab=header.lengths.get("tokenizer.ggml.tokens"),
         metadata=header.metadata,
+        arrays=header.arrays,
     )
 
 

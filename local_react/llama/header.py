@@ -1,7 +1,8 @@
 """The header of a GGUF file: its metadata and its table of tensors, read without loading anything.
 
 Invariant: at most `READ_LIMIT` bytes are read and `STRING_LIMIT` strings stepped over, whatever the file claims about
-itself, and every claim is held against the file's size before it is believed. Arrays are stepped over, long texts too.
+itself, and every claim is held against the file's size before it is believed. Arrays are stepped over but for short ones
+of numbers, and so are long texts.
 A file that can't be read raises ModelFileError and nothing else. Refuses to judge what the metadata mean (`files.py`).
 """
 
@@ -29,6 +30,9 @@ TENSOR_LIMIT = 1 << 44
 TEXT_LIMIT = 4096
 """Longer texts (chat templates) are stepped over."""
 
+ARRAY_LIMIT = 1024
+"""Longer arrays (of tokens) are stepped over; those with a number for each layer are shorter."""
+
 LLAMA_STRING_LIMIT = 1 << 30
 """llama.cpp refuses longer strings."""
 
@@ -47,12 +51,14 @@ TYPE_SIZES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What the header says: scalar metadata, the lengths of arrays, and `end`, the bytes the file must have."""
+    """What the header says: scalar metadata, the lengths of arrays, the short ones of numbers, and `end`, the bytes the
+    file must have."""
 
     version: int
     n_tensors: int
     metadata: Mapping[str, int | float | bool | str]
     lengths: Mapping[str, int]
+    arrays: Mapping[str, tuple[int | float, ...]]
     end: int
 
 
@@ -66,13 +72,14 @@ def read_header(file: BinaryIO, size: int, path: object) -> Header:
             raise reader.damaged(f"its header claims {count:,} {what}")
     metadata: dict[str, int | float | bool | str] = {}
     lengths: dict[str, int] = {}
+    arrays: dict[str, tuple[int | float, ...]] = {}
     for _ in range(n_entries):
         key = reader.name()
         if not key or key in metadata or key in lengths:
             raise reader.damaged(f"its metadata hold {'a key twice' if key else 'an empty key'}")
-        _read_entry(reader, key, metadata, lengths)
+        _read_entry(reader, key, metadata, lengths, arrays)
     end = _read_tensor_table(reader, n_tensors, _alignment(reader, metadata))
-    return Header(version=version, n_tensors=n_tensors, metadata=metadata, lengths=lengths, end=end)
+    return Header(version=version, n_tensors=n_tensors, metadata=metadata, lengths=lengths, arrays=arrays, end=end)
 
 
 def _read_version(reader: _Reader) -> int:
@@ -90,7 +97,7 @@ def _read_version(reader: _Reader) -> int:
     return version
 
 
-def _read_entry(reader: _Reader, key: str, metadata: dict, lengths: dict[str, int]) -> None:
+def _read_entry(reader: _Reader, key: str, metadata: dict, lengths: dict[str, int], arrays: dict) -> None:
     kind = reader.number("<I")
     if kind in _SCALARS:
         metadata[key] = reader.number(_SCALARS[kind])
@@ -103,7 +110,10 @@ def _read_entry(reader: _Reader, key: str, metadata: dict, lengths: dict[str, in
     elif kind == _ARRAY:
         kind, count = reader.number("<I"), reader.number("<Q")
         lengths[key] = count
-        if kind in _SCALARS:
+        if kind in _SCALARS and count <= ARRAY_LIMIT:
+            form = f"<{count}{_SCALARS[kind][1]}"
+            arrays[key] = struct.unpack(form, reader.take(struct.calcsize(form)))
+        elif kind in _SCALARS:
             reader.skip(count * struct.calcsize(_SCALARS[kind]))
         elif kind == _STRING:
             reader.skip_strings(count)

@@ -13,8 +13,9 @@ import llama_cpp
 
 from local_react.errors import ModelError, SettingsError
 from local_react.llama import log
-from local_react.llama.context import KV_TYPES, Context, ContextOptions
+from local_react.llama.context import Context, ContextOptions
 from local_react.llama.files import explain_load_failure, find_model, hash_model_file, judge_model_file
+from local_react.llama.memory import KV_TYPES
 from local_react.llama.vocabulary import Vocabulary
 
 N_CTX = 4096

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from local_react.errors import ModelFileError
-from local_react.llama.header import READ_LIMIT, STRING_LIMIT, TYPE_SIZES, WINDOW, read_header
+from local_react.llama.header import ARRAY_LIMIT, READ_LIMIT, STRING_LIMIT, TYPE_SIZES, WINDOW, read_header
 from tests.random_models import Encoded, make_model, write_gguf
 
 
@@ -240,3 +240,11 @@ def test_a_full_vocabulary_is_read_without_the_numbers_that_go_with_it(tmp_path)
     assert header.lengths == {"tokens": n, "scores": n, "types": n}
     assert header.metadata == {"last": 5}
     assert file.n_read <= n * 14 + 4 * WINDOW
+
+
+def test_short_arrays_of_numbers_are_kept_and_long_ones_stepped_over(tmp_path):
+    changes = {"llama.attention.head_count_kv": [2, 0], "a.long": [1.5] * (ARRAY_LIMIT + 1), "a.text": ["x"], "a.none": []}
+    header = read(make_model(tmp_path / "random.gguf", changes=changes).read_bytes())
+    arrays = {key: values for key, values in header.arrays.items() if not key.startswith("tokenizer.")}
+    assert arrays == {"llama.attention.head_count_kv": (2, 0), "a.none": ()}
+    assert (header.lengths["a.long"], header.lengths["llama.attention.head_count_kv"]) == (ARRAY_LIMIT + 1, 2)
