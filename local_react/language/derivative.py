@@ -3,13 +3,18 @@
 The recogniser is the reference that every engine is tested against. It takes bytes in pieces of any size, and tells
 "fine so far" from "refused" after each. All it computes is kept with the expressions, for it is asked at every token.
 It never explores: a question costs as much as the expression is large, not as the language is.
+
+With references the language is context-free, and the same derivatives follow it (Might, Darais and Spiewak, "Parsing with
+derivatives", 2011): what the ways to read a text have in common stays shared, so many ways cost little. They are computed
+without recursion, so no brackets are too deep.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from local_react.language.codepoints import Ranges, utf8
 from local_react.language.regular import (
@@ -19,6 +24,7 @@ from local_react.language.regular import (
     Choice,
     Literal,
     Octets,
+    Reference,
     Regular,
     Repeat,
     Sequence,
@@ -31,6 +37,9 @@ from local_react.language.regular import (
 
 USUAL_COUNT = 6
 """About how often a random word repeats what may be repeated without end."""
+
+USUAL_DEPTH = 4
+"""How deep a random word goes at most in references to references."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +98,45 @@ def accepts(expression: Regular, word: str | bytes) -> bool:
 def derive(expression: Regular, byte: int) -> Regular:
     """What may follow `byte` at the start of a word (Brzozowski's derivative)."""
     found = expression.memo.get(byte)
-    if found is None:
-        found = expression.memo[byte] = _derive(expression, byte)
-    return found
+    return _settle(expression, byte, _leading_at, _derive) if found is None else found
+
+
+def _settle(
+    expression: Regular, key: Any, needs: Callable[[Regular, Any], Iterable[Regular]], find: Callable[[Regular, Any], Any]
+) -> Any:
+    """What `find` finds out about an expression, kept under `key` in it and in the parts that it needs; those come first."""
+    waiting = [expression]
+    while waiting:
+        node = waiting[-1]
+        missing = [] if key in node.memo else [part for part in needs(node, key) if key not in part.memo]
+        if missing:
+            waiting += missing
+            continue
+        waiting.pop()
+        if key not in node.memo:
+            node.memo[key] = find(node, key)
+    return expression.memo[key]
+
+
+def _leading_at(expression: Regular, byte: int) -> Iterable[Regular]:
+    """The parts in which a word can begin with `byte`."""
+    if isinstance(expression, Choice):
+        return [option for option in expression.options if first_bytes(option) >> byte & 1]
+    return _leading(expression, None)
+
+
+def _leading(expression: Regular, _key: Any) -> Iterable[Regular]:
+    """The parts with which a word can begin."""
+    match expression:
+        case Sequence(head, tail):
+            return (head, tail) if head.is_nullable else (head,)
+        case Choice(options):
+            return options
+        case Repeat(item, _, _):
+            return (item,)
+        case Reference():
+            return (expression.body,)
+    return ()
 
 
 def _derive(expression: Regular, byte: int) -> Regular:
@@ -109,6 +154,8 @@ def _derive(expression: Regular, byte: int) -> Regular:
             return choice(*(derive(option, byte) for option in options if first_bytes(option) >> byte & 1))
         case Repeat(item, low, high):
             return sequence(derive(item, byte), repeat(item, max(low - 1, 0), None if high is None else high - 1))
+        case Reference():
+            return derive(expression.body, byte)
     return EMPTY
 
 
@@ -123,11 +170,11 @@ def first_bytes(expression: Regular) -> int:
     """The bytes that a word can begin with, as a set of bits."""
     found = expression.memo.get("first")
     if found is None:
-        found = expression.memo["first"] = _first_bytes(expression)
+        found = _settle(expression, "first", _leading, _first_bytes)
     return found
 
 
-def _first_bytes(expression: Regular) -> int:
+def _first_bytes(expression: Regular, _key: Any) -> int:
     match expression:
         case Literal(data):
             return 1 << data[0] if data else 0
@@ -144,6 +191,8 @@ def _first_bytes(expression: Regular) -> int:
             return bits
         case Repeat(item, _, _):
             return first_bytes(item)
+        case Reference():
+            return first_bytes(expression.body)
     return 0
 
 
@@ -169,18 +218,25 @@ def shortest_word(expression: Regular) -> bytes:
     """The word of the fewest bytes; of several the same one each time. Raises ValueError for the empty language."""
     found = expression.memo.get("shortest")
     if found is None:
-        found = expression.memo["shortest"] = _shortest(expression)
+        found = _settle(expression, "shortest", _parts_of_shortest, _shortest)
     return found
 
 
-def _shortest(expression: Regular) -> bytes:
+def _parts_of_shortest(expression: Regular, _key: Any) -> Iterable[Regular]:
+    match expression:
+        case Sequence(head, tail) if not expression.is_nullable:
+            return (head, tail)
+    return () if expression.is_nullable else _leading(expression, None)
+
+
+def _shortest(expression: Regular, _key: Any) -> bytes:
     if expression.is_nullable:
         return b""
     match expression:
         case Literal(data):
             return data
         case Characters(ranges):
-            return chr(ranges[0][0]).encode()
+            return _plainest(ranges).encode()
         case Octets(ranges):
             return bytes((ranges[0][0],))
         case Sequence(head, tail):
@@ -192,8 +248,16 @@ def _shortest(expression: Regular) -> bytes:
     raise ValueError("The empty language has no words. Ask is_dead first.")
 
 
-def random_word(expression: Regular, source: random.Random) -> bytes:
-    """A word drawn by chance. Each option is as likely as the next; counts are small mostly, and at times a limit."""
+def _plainest(ranges: Ranges) -> str:
+    """The first character of a set, but a visible one of ASCII rather than a blank or a control character."""
+    return chr(next((max(low, 0x21) for low, high in ranges if low < 0x7F and high > 0x20), ranges[0][0]))
+
+
+def random_word(expression: Regular, source: random.Random, depth: int = 0) -> bytes:
+    """A word drawn by chance. Each option is as likely as the next; counts are small mostly, and at times a limit.
+
+    The deeper it is in references to references (`depth`), the sooner their shortest words are taken.
+    """
     match expression:
         case Literal(data):
             return data
@@ -202,12 +266,20 @@ def random_word(expression: Regular, source: random.Random) -> bytes:
         case Octets(ranges):
             low, high = source.choice(ranges)
             return bytes((source.randint(low, high),))
-        case Sequence(head, tail):
-            return random_word(head, source) + random_word(tail, source)
+        case Sequence():
+            parts = []
+            while isinstance(expression, Sequence):
+                parts.append(random_word(expression.head, source, depth))
+                expression = expression.tail
+            return b"".join(parts) + random_word(expression, source, depth)
         case Choice(options):
-            return random_word(source.choice(options), source)
+            return random_word(source.choice(options), source, depth)
         case Repeat(item, low, high):
-            return b"".join(random_word(item, source) for _ in range(_random_count(low, high, source)))
+            return b"".join(random_word(item, source, depth) for _ in range(_random_count(low, high, source)))
+        case Reference() if source.random() * USUAL_DEPTH < depth:
+            return shortest_word(expression)
+        case Reference():
+            return random_word(expression.body, source, depth + 1)
     raise ValueError("The empty language has no words. Ask is_dead first.")
 
 

@@ -1,7 +1,8 @@
 """The texts of an expression for the engines: GBNF for llama.cpp, Lark for llguidance, a regex for outlines.
 
 All three spell sets of characters in code points, for these engines read UTF-8. What an expression shares becomes a rule
-of its own in GBNF and Lark, named by a number; a regex has no rules, so there it is spelled each time. Derivatives in
+of its own in GBNF and Lark, named by a number; a regex has no rules, so there it is spelled each time, and what leads back
+to itself can't be spelled at all. Derivatives in
 the middle of a character have no text. No text has an empty alternative, a line that begins with `|`, or brackets nested
 deeper than `MAX_NESTING`: llama.cpp misreads or dies of those.
 """
@@ -21,6 +22,7 @@ from local_react.language.regular import (
     Characters,
     Choice,
     Literal,
+    Reference,
     Regular,
     Repeat,
     Sequence,
@@ -60,15 +62,23 @@ def to_gbnf(expression: Regular, root: str = "root") -> str:
 
 
 def to_lark(expression: Regular) -> str:
-    """The language as a Lark grammar for llguidance: one terminal, so that its lexer does all the work."""
+    """The language as a Lark grammar for llguidance: one terminal, so that its lexer does all the work.
+
+    What leads back to itself is written as rules over single characters: a lexer takes the longest text that it can, and
+    wouldn't leave to the next part what that one needs.
+    """
+    if is_recursive(expression):
+        return _Printer(LARK_RULES).rules(expression, "start", "{}: {}\n")
     return "start: TEXT\n" + _Printer(LARK).rules(expression, "TEXT", "{}: {}\n")
 
 
 def to_regex(expression: Regular) -> str:
     """The language as a regular expression in Rust's syntax, for a match of the whole text.
 
-    Raises GrammarError where it would be longer than `MAX_REGEX` characters.
+    Raises GrammarError where it would be longer than `MAX_REGEX` characters, and for a language that leads back to itself.
     """
+    if is_recursive(expression):
+        raise GrammarError("No regular expression spells rules that lead back to themselves. Take another engine.")
     size = _size(expression, {})
     if size > MAX_REGEX:
         raise GrammarError(
@@ -136,8 +146,13 @@ def _lark_literal(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
+def _lark_letters(text: str) -> str:
+    return " ".join(map(_lark_literal, text)) or _lark_literal("")
+
+
 GBNF = Dialect(_gbnf_literal, _gbnf_range, _in_brackets, ("(", ")"), " ", lambda number: f"r{number}", MAX_COUNT)
 LARK = Dialect(_lark_literal, _rust_range, _in_slashes, ("(", ")"), " ", lambda number: f"T{number}")
+LARK_RULES = Dialect(_lark_letters, _rust_range, _in_slashes, ("(", ")"), " ", lambda number: f"r{number}")
 REGEX = Dialect(_rust_literal, _rust_range, _in_brackets, ("(?:", ")"), "")
 
 
@@ -159,7 +174,8 @@ class _Printer:
         while done < len(self.waiting):
             node = self.waiting[done]
             done += 1
-            lines.append(form.format(self.names[node], self.write(node, 0, 0)))
+            body = node.body if isinstance(node, Reference) else node
+            lines.append(form.format(self.names[node], self.write(body, 0, 0)))
         return "".join(lines)
 
     def part(self, node: Regular, binding: int, depth: int) -> str:
@@ -170,6 +186,11 @@ class _Printer:
         # A repeated group is copied by llama.cpp, a rule is not.
         if node not in self.shared and depth < MAX_NESTING and binding < 2:
             return self.write(node, binding, depth)
+        return self.named(node)
+
+    def named(self, node: Regular) -> str:
+        """The name of the rule for a node."""
+        assert self.dialect.rule_name is not None
         if node not in self.names:
             self.names[node] = self.dialect.rule_name(len(self.names) + 1)
             self.waiting.append(node)
@@ -190,6 +211,8 @@ class _Printer:
                 return self.options(options, binding, depth)
             case Repeat(item, low, high):
                 return self.repeated(item, low, high, binding, depth)
+            case Reference():
+                return self.named(node)
         raise ValueError("The empty language and half-read characters can't be written. Write the whole language.")
 
     def parts(self, node: Regular, depth: int) -> list[str]:
@@ -243,8 +266,19 @@ def _in_chunks(item: Regular, low: int, high: int | None, limit: int) -> Regular
     return choice(repeat(item, low, limit), sequence(chunk, repeat(item, 1, high - limit)))
 
 
+def is_recursive(expression: Regular) -> bool:
+    """Whether a part of it leads back to itself, so that it isn't regular."""
+    return any(isinstance(node, Reference) for node in _counts(expression))
+
+
 def _shared(expression: Regular) -> set[Regular]:
     """The compound parts that are met more than once."""
+    counts = _counts(expression)
+    return {node for node, count in counts.items() if count > 1 and isinstance(node, (Sequence, Choice, Repeat))}
+
+
+def _counts(expression: Regular) -> Counter[Regular]:
+    """Each part, and how often it is met."""
     counts: Counter[Regular] = Counter()
     stack = [expression]
     while stack:
@@ -259,4 +293,6 @@ def _shared(expression: Regular) -> set[Regular]:
                 stack += options
             case Repeat(item, _, _):
                 stack.append(item)
-    return {node for node, count in counts.items() if count > 1 and isinstance(node, (Sequence, Choice, Repeat))}
+            case Reference():
+                stack.append(node.body)
+    return counts

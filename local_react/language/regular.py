@@ -3,7 +3,8 @@
 An expression is a literal, a set of characters, a sequence, a choice or a repetition, frozen and shared: two that are
 built alike are one object, so `==` costs nothing and what was found out about an expression is kept with it. Only the
 functions here make expressions, and none but `EMPTY` stands for no word at all. Counts stay symbols: `repeat(x, 0, 400)`
-is no larger than `repeat(x, 0, 4)`, nor is anything derived from it. Nothing here knows what the words mean.
+is no larger than `repeat(x, 0, 4)`, nor is anything derived from it. A `Reference` leads back to an expression that it is
+part of, as brackets in brackets do; `rules.py` alone makes those. Nothing here knows what the words mean.
 """
 
 from __future__ import annotations
@@ -94,6 +95,20 @@ class Repeat(Regular):
     high: int | None
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Reference(Regular):
+    """A word of `body`, an expression that holds this reference itself, behind at least one byte. Of no other reference
+    the same: two are equal if they are one. Its shortest word is known from the start."""
+
+    __slots__ = ()
+    __match_args__ = ()
+
+    @property
+    def body(self) -> Regular:
+        """What it stands for."""
+        return self.memo["body"]
+
+
 _SHARED: WeakValueDictionary[tuple[Any, ...], Regular] = WeakValueDictionary()
 _LOCK = Lock()
 
@@ -153,7 +168,11 @@ def _join(head: Regular, tail: Regular) -> Regular:
     if tail is EPSILON:
         return head
     if isinstance(head, Sequence):
-        return _join(head.head, _join(head.tail, tail))
+        parts = []
+        while isinstance(head, Sequence):
+            parts.append(head.head)
+            head = head.tail
+        return sequence(*parts, head, tail)
     if isinstance(head, Literal):
         if isinstance(tail, Literal):
             return literal(head.data + tail.data)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from local_react.errors import GrammarError
-from local_react.llama.gbnf_reader import TERMINAL, Part, Rule, read_rules, refusal
+from local_react.llama.gbnf_reader import Part, Rule, read_rules, refusal
 
 ROOT = "root"
 
@@ -90,9 +90,9 @@ def _settled(rules: list[Rule], *, of_terminals: bool) -> list[bool]:
     found = []
     for index, rule in enumerate(rules):
         for parts in rule.alternatives:
-            needed = [target for target, low, _ in parts if low and not (target == TERMINAL and of_terminals)]
-            if TERMINAL in needed:
+            if not of_terminals and any(low and isinstance(target, str) for target, low, _ in parts):
                 continue
+            needed = [target for target, low, _ in parts if low and isinstance(target, int)]
             n_left = [len(needed)]
             for target in needed:
                 waiting[target].append((index, n_left))
@@ -153,11 +153,11 @@ class _Beginnings:
             for part in parts:
                 yield part
                 target, low, _ = part
-                if low and (target == TERMINAL or not self.may_be_empty[target]):
+                if low and (isinstance(target, str) or not self.may_be_empty[target]):
                     break
 
     def targets(self, index: int) -> Iterator[int]:
-        return (target for target, _, _ in self.first_parts(index) if target != TERMINAL)
+        return (target for target, _, _ in self.first_parts(index) if isinstance(target, int))
 
     def recursion(self, path: list[int], target: int) -> str:
         names = [self.rules[index].name for index in path[path.index(target) :]] + [self.rules[target].name]
@@ -169,7 +169,7 @@ class _Beginnings:
         """What is wrong with what a rule repeats, wherever in it."""
         for parts in self.rules[index].alternatives:
             for target, _, high in parts:
-                if high == 1 or target == TERMINAL or not self.may_be_empty[target]:
+                if high == 1 or isinstance(target, str) or not self.may_be_empty[target]:
                     continue
                 if high is None or high * self.n_branches[target] > MAX_EMPTY_BRANCHES:
                     how = "without end" if high is None else "too often"
@@ -180,7 +180,7 @@ class _Beginnings:
         """Count how a rule begins, once what it begins with is counted; what is wrong with it, if anything is."""
         n_branches, chain = 1 + len(self.rules[index].alternatives), 0
         for target, low, high in self.first_parts(index):
-            if target == TERMINAL:
+            if isinstance(target, str):
                 n_branches += 1
                 continue
             # What may be empty begins a repetition as often as it is repeated.

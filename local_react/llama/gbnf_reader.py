@@ -1,8 +1,8 @@
 """A reader of GBNF text: its rules as a graph, or the fault and where it is.
 
 Reads what llama.cpp reads (llama-cpp-python 0.3.36), in time linear in the text and without recursion, so no text can
-hurt it. It keeps how rules refer to each other and how often parts repeat; which characters a part takes is looked at and
-forgotten. Stricter than llama.cpp where that takes a slip for a meaning: a line break in a literal, `[]`, `[z-a]`, an
+hurt it. It keeps how rules refer to each other, how often parts repeat, and the characters of a part as they are written.
+Stricter than llama.cpp where that takes a slip for a meaning: a line break in a literal, `[]`, `[z-a]`, an
 upper limit of 2000 or more (which becomes no limit), a rule that is defined twice.
 """
 
@@ -15,9 +15,6 @@ from typing import NoReturn
 from local_react.errors import GrammarError
 from local_react.llama.gbnf_characters import ESCAPES, wrong_escape, wrong_set
 
-TERMINAL = -1
-"""The target of a part that takes characters or a token."""
-
 MAX_DEPTH = 500
 """How deep parentheses may nest: llama.cpp reads them by recursion (60,000 crash it)."""
 
@@ -27,8 +24,9 @@ MAX_COUNT = 2000
 MAX_ELEMENTS = 2_000_000
 """How many elements the rules may have once llama.cpp has copied out what repeats; each takes 8 bytes, three times."""
 
-Part = tuple[int, int, "int | None"]
-"""A part of an alternative: the rule it refers to (or TERMINAL), and how often it comes, at least and at most."""
+Part = tuple["int | str", int, "int | None"]
+"""A part of an alternative: the number of the rule it refers to, or else what it takes (characters or a token) as it is
+written, and how often it comes, at least and at most."""
 
 
 @dataclass(slots=True)
@@ -158,7 +156,7 @@ class _Reader:
         self.may_break = True
         self.n_copies = 0
 
-    def begin_part(self, target: int, size: int, n_copies: int = 1) -> None:
+    def begin_part(self, target: int | str, size: int, n_copies: int = 1) -> None:
         if self.is_between:
             self.fail("A rule was expected here, as in `name ::= ...`")
         self.may_break = False
@@ -168,7 +166,7 @@ class _Reader:
 
     def literal(self, written: str) -> None:
         self.check_escapes(written)
-        self.begin_part(TERMINAL, len(written) - 2)
+        self.begin_part(written, len(written) - 2)
         if len(written) == 2:
             # Nothing to repeat: llama.cpp makes no element of it.
             self.alternatives[-1].pop()
@@ -180,7 +178,7 @@ class _Reader:
             if (what := wrong_set(written)) is not None:
                 self.fail(what)
             self.known_sets.add(written)
-        self.begin_part(TERMINAL, len(written) - 2)
+        self.begin_part(written, len(written) - 2)
 
     def check_escapes(self, written: str) -> None:
         if (escape := wrong_escape(written)) is not None:
@@ -192,8 +190,8 @@ class _Reader:
             self.other(name)
         self.begin_part(self.id_of(name), 1)
 
-    def token(self, _: str) -> None:
-        self.begin_part(TERMINAL, 1)
+    def token(self, written: str) -> None:
+        self.begin_part(written, 1)
 
     def open(self, _: str) -> None:
         self.begin_part(len(self.rules), 1)
