@@ -1,0 +1,213 @@
+"""The results folder: every episode that was run, in one file that only grows.
+
+    results.json      the version of this layout, and of the program that began it
+    episodes.jsonl    one line an episode: its item, the verdict on its answer, and the events of its trace
+    writer.lock       held by the process that writes
+
+An episode is written when it has ended, in one go, and is on disk before the next one begins; so a run that was killed
+loses the episode under way and nothing else. A damaged line is skipped and counted, and its episode run again. Two
+processes on one folder are refused, and so is a folder of another version. Nothing in here is ever rewritten.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from filelock import FileLock, Timeout
+
+from local_react.bench.items import Item, read_item
+from local_react.errors import LocalReactError, SettingsError, TraceError
+from local_react.trace import Trace, check_event, encode
+from local_react.version import VERSION as PROGRAM
+
+VERSION = 1
+MARK, EPISODES, LOCK = "results.json", "episodes.jsonl", "writer.lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An episode as it was recorded. `is_right` is the verdict of the world when it ran; None where nothing was answered."""
+
+    item: Item
+    trace: Trace
+    is_right: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """A part of a matrix that couldn't be run at all: a model that doesn't load, say."""
+
+    what: str
+    why: str
+
+
+Entry = Recorded | Missed
+
+
+class Results:
+    """A results folder to read. `n_damaged` counts the lines that the last reading had to skip.
+
+    Raises SettingsError for a folder that is none, or of another version.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.n_damaged = 0
+        check_mark(self.folder)
+
+    def __iter__(self) -> Iterator[Entry]:
+        """What was recorded, in that order; of an episode that is there twice, the first one."""
+        self.n_damaged = 0
+        seen: set[str] = set()
+        for line in _read_lines(self.folder / EPISODES):
+            entry = _read_entry(line)
+            if entry is None:
+                self.n_damaged += 1
+            elif isinstance(entry, Missed):
+                yield entry
+            elif entry.item.key not in seen:
+                seen.add(entry.item.key)
+                yield entry
+
+    def episodes(self) -> Iterator[Recorded]:
+        """The episodes alone."""
+        return (entry for entry in self if isinstance(entry, Recorded))
+
+    def find(self, key: str) -> Recorded:
+        """The episode whose key begins with `key`. Raises SettingsError unless there is exactly one."""
+        found = [recorded for recorded in self.episodes() if recorded.item.key.startswith(key)]
+        if len(found) != 1:
+            raise SettingsError(f"{key!r} is the beginning of {len(found)} keys in {self.folder}. Give that of one episode.")
+        return found[0]
+
+
+class ResultsWriter:
+    """A results folder to add to. Get one from `open_results`."""
+
+    def __init__(self, folder: Path, file: IO[bytes], done: frozenset[str], n_damaged: int) -> None:
+        self.folder = folder
+        self.done = done
+        self.n_damaged = n_damaged
+        self._file = file
+
+    def add(self, item: Item, trace: Trace, is_right: bool | None) -> None:
+        """Record an episode. Raises TraceError where the disk won't take it; the folder is then as it was before."""
+        self._write({"item": item.write(), "is_right": is_right, "events": trace.events})
+
+    def miss(self, what: str, why: str) -> None:
+        """Record that a part of the matrix couldn't be run."""
+        self._write({"missed": what, "why": why})
+
+    def _write(self, values: dict[str, Any]) -> None:
+        size = self._file.seek(0, os.SEEK_END)
+        try:
+            rest = memoryview(encode(values))
+            while rest:
+                rest = rest[self._file.write(rest) :]
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            try:
+                os.ftruncate(self._file.fileno(), size)
+            except OSError:
+                pass  # the half line will be skipped as a damaged one
+            raise TraceError(
+                f"{self.folder} can't be written any more: {error.strerror}. Make room, and start the same command again: "
+                "it goes on where it stopped."
+            ) from error
+
+
+@contextmanager
+def open_results(folder: str | Path) -> Iterator[ResultsWriter]:
+    """Open a results folder for writing, and make it where it isn't there.
+
+    Raises SettingsError where another process writes it, where it is of another version, and where it can't be written.
+    """
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / LOCK)
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise SettingsError(f"Another process writes to {folder}. Wait for it, or choose another folder.") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", error)
+        raise SettingsError(f"{folder} can't be written: {reason}. Choose another folder.") from error
+    try:
+        _begin(folder)
+        results = Results(folder)
+        done = frozenset(recorded.item.key for recorded in results.episodes())
+        # Unbuffered: what a full disk didn't take must not be tried again when the file is closed.
+        with open(folder / EPISODES, "ab", buffering=0) as file:
+            _end_line(folder / EPISODES, file)
+            yield ResultsWriter(folder, file, done, results.n_damaged)
+    finally:
+        lock.release()
+
+
+def check_mark(folder: Path) -> None:
+    """Raise SettingsError where `folder` holds no results, or those of another version."""
+    try:
+        mark = json.loads((folder / MARK).read_text(encoding="utf-8"))
+        version = mark["version"]
+    except OSError as error:
+        raise SettingsError(f"{folder} is no folder with results: it has no {MARK}. Give the folder of a run.") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise SettingsError(f"{folder / MARK} is damaged. Restore it from another folder of the same version.") from error
+    if version != VERSION:
+        raise SettingsError(
+            f"{folder} has results of version {version!r}, and this program knows version {VERSION}. "
+            "Use the version of local_react that wrote them, or choose another folder."
+        )
+
+
+def _begin(folder: Path) -> None:
+    """Write the mark of a new folder; one that holds something else is refused."""
+    if (folder / MARK).exists():
+        check_mark(folder)
+        return
+    if (folder / EPISODES).exists():
+        raise SettingsError(f"{folder} has an {EPISODES}, but no {MARK}: it isn't ours. Choose another folder.")
+    text = json.dumps({"version": VERSION, "local_react": PROGRAM})
+    try:
+        (folder / MARK).write_text(f"{text}\n", encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"{folder} can't be written: {error.strerror}. Choose another folder.") from error
+
+
+def _end_line(path: Path, file: IO[bytes]) -> None:
+    """End the line that a killed process left unfinished, so that the next one isn't lost with it."""
+    with open(path, "rb") as written:
+        if written.seek(0, os.SEEK_END) and written.seek(-1, os.SEEK_END) is not None and written.read(1) != b"\n":
+            file.write(b"\n")
+
+
+def _read_lines(path: Path) -> Iterator[bytes]:
+    try:
+        with open(path, "rb") as file:
+            yield from (line for line in file if line.strip())
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise SettingsError(f"{path} can't be read: {error.strerror}.") from error
+
+
+def _read_entry(line: bytes) -> Entry | None:
+    """What a line holds; None for a damaged one."""
+    try:
+        values = json.loads(line)
+        if "missed" in values:
+            return Missed(str(values["missed"]), str(values["why"]))
+        item, trace = read_item(values["item"]), Trace(values["events"])
+        for event in trace.events:
+            check_event(event, "the line")
+        if item.key != values["item"]["key"]:
+            return None
+        return Recorded(item, trace, values["is_right"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, LocalReactError):
+        return None
