@@ -16,6 +16,7 @@ from local_react.llama import log
 from local_react.llama.context import Context, ContextOptions
 from local_react.llama.files import explain_load_failure, find_model, hash_model_file, judge_model_file
 from local_react.llama.memory import KV_TYPES
+from local_react.llama.metadata import CHAT_TEMPLATE, read_metadata
 from local_react.llama.vocabulary import Vocabulary
 
 N_CTX = 4096
@@ -38,6 +39,7 @@ class Model:
         self.path = path
         self.options = options
         self.n_gpu_layers = n_gpu_layers
+        self.metadata = read_metadata(pointer)
         self._vocabulary = Vocabulary(pointer)
         self._pointer = pointer
         self._idle: list[Context] = []
@@ -105,6 +107,10 @@ class Model:
         if self._pointer is None:
             raise ModelError(f"The model {self.name} is closed. Load it again, or close it later.")
         return self._vocabulary
+
+    def chat_template(self, name: str | None = None) -> str | None:
+        """The source of the model's chat template, or of its template of that name (such as "tool_use"); None without one."""
+        return self.metadata.get(CHAT_TEMPLATE if name is None else f"{CHAT_TEMPLATE}.{name}")
 
     @property
     def name(self) -> str:

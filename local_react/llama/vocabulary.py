@@ -28,6 +28,8 @@ class Vocabulary:
         self.n_tokens: int = llama_cpp.llama_vocab_n_tokens(self.pointer)
         bos = llama_cpp.llama_vocab_bos(self.pointer)
         self.bos: int | None = bos if bos >= 0 else None
+        eos = llama_cpp.llama_vocab_eos(self.pointer)
+        self.eos: int | None = eos if eos >= 0 else None
         self.wants_bos: bool = bool(llama_cpp.llama_vocab_get_add_bos(self.pointer)) and self.bos is not None
         self._pieces: dict[int, bytes] = {}
         self._ends: dict[int, bool] = {}
