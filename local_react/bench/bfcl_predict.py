@@ -1,0 +1,172 @@
+"""One call of the leaderboard from a model: prompt, one step, a reading. Nothing is executed and no notice is given.
+
+An arm is one way of asking. Its settings decide the prompt (encoding, exemplars, how much is said about a function, a
+thought before the call), the constraint (none, the functions' own types, or those narrowed to the question), and how tokens
+are chosen (by one prompt, or by several together). Nothing in an arm depends on the ground truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from local_react.bench.bfcl import Row, row_toolbox
+from local_react.bench.bfcl_exemplars import EXEMPLARS, CallExemplar
+from local_react.bench.bfcl_prompt import INSTRUCTIONS, CallPrompt, Description, call_prompt
+from local_react.bench.narrowing import narrow_numbers, texts_in
+from local_react.bench.voices import Choir, Voice
+from local_react.decode.constrained import ConstrainedGeneration
+from local_react.decode.constraint import Engine
+from local_react.decode.generate import Generation, SamplerLike
+from local_react.decode.stop import StopScanner
+from local_react.decode.transcript import Transcript
+from local_react.language.derivative import Recogniser
+from local_react.language.grammar import action_language
+from local_react.language.parse import parse_step
+from local_react.language.protocol import ArgumentStyle, Protocol
+from local_react.language.signature import Signatures
+from local_react.language.step import Action
+from local_react.llama.vocabulary import Vocabulary
+
+MAX_TOKENS = 256
+"""Tokens of a call, at most; the way out is kept free under a constraint."""
+
+MAX_THOUGHT_TOKENS = 64
+
+EMPTY_QUESTION = "(none)"
+"""What stands for the question in the voice that doesn't see it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallArm:
+    """One way of asking for a call.
+
+    `n_exemplars` takes the first so many of `EXEMPLARS`. `narrows_numbers` and `narrows_texts` hold values to the question.
+    `guidance` above 0 weighs the question more (classifier-free guidance); `n_orders` asks with so many orders of the
+    exemplars at once.
+    """
+
+    name: str
+    constrained: bool = True
+    arguments: ArgumentStyle = "keyword"
+    thinks: bool = False
+    n_exemplars: int = 2
+    description: Description = "full"
+    instructions: str = INSTRUCTIONS
+    narrows_numbers: bool = False
+    narrows_texts: bool = False
+    guidance: float = 0.0
+    n_orders: int = 1
+
+    @property
+    def protocol(self) -> Protocol:
+        """The wire format of this arm."""
+        return Protocol.preset("finish" if self.thinks else "act", arguments=self.arguments)
+
+    @property
+    def n_voices(self) -> int:
+        """How many prompts write the call together."""
+        return self.n_orders + (1 if self.guidance else 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """What a model wrote for a row, and how it was read. `n_sampled` and `n_forced` count the tokens of the text."""
+
+    row_id: str
+    action: Action
+    text: str
+    thought: str | None
+    n_prompt: int
+    n_sampled: int
+    n_forced: int
+    seconds: float
+
+
+class Caller:
+    """Asks one model for calls, row by row; `engine` is needed for constrained arms."""
+
+    def __init__(
+        self, choir: Choir, vocabulary: Vocabulary, sampler: SamplerLike, clock: Callable[[], float],
+        engine: Engine | None = None,
+    ) -> None:
+        self._choir = choir
+        self._vocabulary = vocabulary
+        self._sampler = sampler
+        self._clock = clock
+        self._engine = engine
+
+    def predict(self, row: Row, arm: CallArm) -> Prediction:
+        """The call that the model makes for a row. Raises ContextOverflow where the prompt doesn't fit the window."""
+        started = self._clock()
+        toolbox, protocol = row_toolbox(row), arm.protocol
+        voices = [self._voice(prompt, weight) for prompt, weight in _prompts(row, toolbox, arm)]
+        transcripts, weights = self._choir.open(voices), [voice.weight for voice in voices]
+        lead = transcripts[0]
+        n_prompt, label = len(lead), protocol.label(protocol.opening, 1)
+        thought = None
+        if arm.constrained:
+            if arm.thinks:
+                thought = self._choir.write(self._thinking(lead, label), transcripts, weights).text.strip()
+                label = protocol.label("action", 1)
+                self._write_label(f"\n{label}", transcripts)
+            generation = self._constrained(row, toolbox, arm, lead)
+        else:
+            scanner = StopScanner(
+                protocol.stops(), action=protocol.stop("action"), ends_after_call=True, line=label.encode()
+            )
+            generation = Generation(lead, self._sampler, scanner, max_tokens=MAX_TOKENS)
+        completion = self._choir.write(generation, transcripts, weights)
+        is_cut = completion.reason in ("length", "window")
+        action = parse_step(completion.text, protocol, toolbox, strict=True, primed=label, truncated=is_cut)
+        return Prediction(
+            row_id=row.id, action=action, text=completion.text, thought=thought or action.thought, n_prompt=n_prompt,
+            n_sampled=completion.n_sampled, n_forced=completion.n_forced, seconds=self._clock() - started,
+        )
+
+    def _voice(self, prompt: CallPrompt, weight: float) -> Voice:
+        vocabulary = self._vocabulary
+        start = [vocabulary.bos] if vocabulary.wants_bos and vocabulary.bos is not None else []
+        return Voice((*start, *vocabulary.tokenize(prompt.shared)), tuple(vocabulary.tokenize(prompt.own)), weight)
+
+    def _thinking(self, lead: Transcript, label: str) -> Generation:
+        scanner = StopScanner(ends_with_line=True, line=label.encode())
+        return Generation(lead, self._sampler, scanner, max_tokens=MAX_THOUGHT_TOKENS)
+
+    def _write_label(self, text: str, transcripts: Sequence[Transcript]) -> None:
+        ids = self._vocabulary.tokenize(text)
+        for transcript in transcripts:
+            transcript.append(ids, "program")
+
+    def _constrained(self, row: Row, tools: Signatures, arm: CallArm, lead: Transcript) -> ConstrainedGeneration:
+        assert self._engine is not None, "a constrained arm needs an engine"
+        grounded = texts_in(tools, row.question) if arm.narrows_texts else None
+        held = narrow_numbers(tools, row.question) if arm.narrows_numbers else tools
+        language = action_language(arm.protocol, held, allow_answer=False, grounded=grounded)
+        return ConstrainedGeneration(
+            lead, self._sampler, Recogniser(language), self._engine.match(language), max_tokens=MAX_TOKENS
+        )
+
+
+def _prompts(row: Row, tools: Signatures, arm: CallArm) -> list[tuple[CallPrompt, float]]:
+    """The prompts that write together, with their weights; the first one leads."""
+    exemplars = EXEMPLARS[: arm.n_exemplars]
+    prompts = []
+    for order in range(arm.n_orders):
+        shown = _turned(exemplars, order, arm.n_orders)
+        prompt = call_prompt(
+            row.question, tools, arm.protocol, shown, instructions=arm.instructions, description=arm.description
+        )
+        prompts.append((prompt, (1 + arm.guidance) / arm.n_orders))
+    if arm.guidance:
+        blind = call_prompt(
+            EMPTY_QUESTION, tools, arm.protocol, exemplars, instructions=arm.instructions, description=arm.description
+        )
+        prompts.append((blind, -arm.guidance))
+    return prompts
+
+
+def _turned(exemplars: Sequence[CallExemplar], order: int, n_orders: int) -> Sequence[CallExemplar]:
+    """The exemplars in order `order` of `n_orders`: turned by that share of their number."""
+    start = order * len(exemplars) // n_orders
+    return (*exemplars[start:], *exemplars[:start])

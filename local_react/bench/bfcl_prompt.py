@@ -1,0 +1,70 @@
+"""What a model reads before it writes one call of the leaderboard: instructions, exemplars, functions, question.
+
+Exemplars come first, each with its own function, and the row's functions stand right above its question: so the part that
+all rows share is as long as it can be, and is computed once. All of it is plain text, without control tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn
+
+from local_react.bench.bfcl_exemplars import CallExemplar
+from local_react.language.observation import indent
+from local_react.language.prompt import describe_tool, usage, write_action
+from local_react.language.protocol import Protocol
+from local_react.language.signature import Signatures
+from local_react.language.step import Call
+from local_react.tools.tool import Tool
+
+Description = Literal["full", "usage", "name"]
+"""How much is said about a function: usage and all descriptions; how it is called; that and its description."""
+
+INSTRUCTIONS = "Answer each question with one call of a tool. Leave out what the question doesn't say."
+
+
+@dataclass(frozen=True, slots=True)
+class CallPrompt:
+    """The prompt in two parts: what all rows of an arm share, and the row's own. They are tokenized apart."""
+
+    shared: str
+    own: str
+
+
+def call_prompt(
+    question: str, tools: Signatures, protocol: Protocol, exemplars: Sequence[CallExemplar] = (), *,
+    instructions: str = INSTRUCTIONS, description: Description = "full",
+) -> CallPrompt:
+    """The prompt for a question; it ends with the label behind which the model writes, without a blank."""
+    blocks = [f"{instructions}\n"] if instructions else []
+    blocks += [_worked(exemplar, protocol, description) for exemplar in exemplars]
+    own = _asked(question, tools, protocol, description)
+    return CallPrompt("".join(f"{block}\n" for block in blocks), f"{own}{protocol.label(protocol.opening, 1)}")
+
+
+def _asked(question: str, tools: Signatures, protocol: Protocol, description: Description) -> str:
+    lines = [_described(tool, protocol, description) for tool in tools.values()]
+    return "\n".join([*lines, f"{protocol.label('question')} {indent(question.strip())}\n"])
+
+
+def _worked(exemplar: CallExemplar, protocol: Protocol, description: Description) -> str:
+    tool = Tool.from_schema(exemplar.name, exemplar.description, exemplar.schema, _refuse)
+    tools = {exemplar.name: tool}
+    text = _asked(exemplar.question, tools, protocol, description)
+    if protocol.thought is not None:
+        text += f"{protocol.label('thought', 1)} {exemplar.thought}\n"
+    return f"{text}{write_action(Call(exemplar.name, exemplar.arguments), protocol, tools, 1)}\n"
+
+
+def _described(tool: Any, protocol: Protocol, description: Description) -> str:
+    match description:
+        case "full":
+            return describe_tool(tool, protocol)
+        case "usage":
+            return indent(usage(tool, protocol))
+    return f"{indent(usage(tool, protocol))}: {indent(tool.description)}"
+
+
+def _refuse(**arguments: Any) -> NoReturn:
+    raise NotImplementedError("an exemplar's function is a description only")
