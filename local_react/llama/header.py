@@ -52,13 +52,19 @@ TYPE_SIZES = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
     """What the header says: scalar metadata, the lengths of arrays, the short ones of numbers, and `end`, the bytes the
-    file must have."""
+    file must have.
+
+    `positions` tells where the long texts and the arrays of texts stand that were stepped over, in bytes from the file's
+    beginning, and `tensor_types` how many tensors and how many numbers there are of each of ggml's types.
+    """
 
     version: int
     n_tensors: int
     metadata: Mapping[str, int | float | bool | str]
     lengths: Mapping[str, int]
     arrays: Mapping[str, tuple[int | float, ...]]
+    positions: Mapping[str, int]
+    tensor_types: Mapping[int, tuple[int, int]]
     end: int
 
 
@@ -73,13 +79,18 @@ def read_header(file: BinaryIO, size: int, path: object) -> Header:
     metadata: dict[str, int | float | bool | str] = {}
     lengths: dict[str, int] = {}
     arrays: dict[str, tuple[int | float, ...]] = {}
+    positions: dict[str, int] = {}
     for _ in range(n_entries):
         key = reader.name()
         if not key or key in metadata or key in lengths:
             raise reader.damaged(f"its metadata hold {'a key twice' if key else 'an empty key'}")
-        _read_entry(reader, key, metadata, lengths, arrays)
-    end = _read_tensor_table(reader, n_tensors, _alignment(reader, metadata))
-    return Header(version=version, n_tensors=n_tensors, metadata=metadata, lengths=lengths, arrays=arrays, end=end)
+        _read_entry(reader, key, metadata, lengths, arrays, positions)
+    tensor_types: dict[int, tuple[int, int]] = {}
+    end = _read_tensor_table(reader, n_tensors, _alignment(reader, metadata), tensor_types)
+    return Header(
+        version=version, n_tensors=n_tensors, metadata=metadata, lengths=lengths, arrays=arrays, positions=positions,
+        tensor_types=tensor_types, end=end,
+    )
 
 
 def _read_version(reader: _Reader) -> int:
@@ -97,14 +108,15 @@ def _read_version(reader: _Reader) -> int:
     return version
 
 
-def _read_entry(reader: _Reader, key: str, metadata: dict, lengths: dict[str, int], arrays: dict) -> None:
+def _read_entry(reader: _Reader, key: str, metadata: dict, lengths: dict[str, int], arrays: dict, positions: dict) -> None:
     kind = reader.number("<I")
     if kind in _SCALARS:
         metadata[key] = reader.number(_SCALARS[kind])
     elif kind == _STRING:
-        text = reader.text()
+        start, text = reader.position, reader.text()
         if text is None:
             lengths[key] = 1
+            positions[key] = start
         else:
             metadata[key] = text
     elif kind == _ARRAY:
@@ -116,6 +128,7 @@ def _read_entry(reader: _Reader, key: str, metadata: dict, lengths: dict[str, in
         elif kind in _SCALARS:
             reader.skip(count * struct.calcsize(_SCALARS[kind]))
         elif kind == _STRING:
+            positions[key] = reader.position
             reader.skip_strings(count)
         else:
             raise reader.damaged(f"its metadata hold an array of the unknown type {kind}")
@@ -130,8 +143,8 @@ def _alignment(reader: _Reader, metadata: Mapping[str, object]) -> int:
     return alignment
 
 
-def _read_tensor_table(reader: _Reader, n_tensors: int, alignment: int) -> int:
-    """Steps over the tensor table and returns where the last tensor ends."""
+def _read_tensor_table(reader: _Reader, n_tensors: int, alignment: int, types: dict[int, tuple[int, int]]) -> int:
+    """Steps over the tensor table, counts tensors and numbers by type, and returns where the last tensor ends."""
     end = 0
     for _ in range(n_tensors):
         name = reader.name()
@@ -147,6 +160,8 @@ def _read_tensor_table(reader: _Reader, n_tensors: int, alignment: int) -> int:
         if max(elements, offset, size) > TENSOR_LIMIT:
             raise reader.damaged(f"its tensor {name!r} has an impossible size")
         end = max(end, offset + size)
+        n_so_far, n_elements = types.get(kind, (0, 0))
+        types[kind] = (n_so_far + 1, n_elements + elements)
     if not n_tensors:
         return reader.position
     return -(-reader.position // alignment) * alignment + end

@@ -88,14 +88,14 @@ def parse_source(text: object) -> Source:
     raise ValueError("must be hf:owner/repository/file.gguf@revision, pypi:package or file:path")
 
 
-# A name must not be taken for a path: no slash, and no .gguf at its end.
-_Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100), BeforeValidator(lambda name: _no_path(name))]
-
-
 def _no_path(name: object) -> object:
     if isinstance(name, str) and name.lower().endswith(".gguf"):
         raise ValueError("must not end in .gguf, like a path")
     return name
+
+
+# A name must not be taken for a path: no slash, and no .gguf at its end.
+_Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100), BeforeValidator(_no_path)]
 
 
 @checked_dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="forbid", strict=True))

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from local_react.errors import ModelFileError
-from local_react.llama import files
+from local_react.llama import files, places
 from local_react.llama.embedded import EMBEDDED
 from local_react.llama.files import (
     explain_load_failure,
@@ -298,7 +298,7 @@ def test_a_file_wins_over_a_name(tmp_path, monkeypatch):
 def test_a_folder_does_not_hide_a_name_and_is_found_where_there_is_none(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "smollm2").mkdir()
-    monkeypatch.setattr(files, "assemble_model", lambda name: Path("/packages") / name)
+    monkeypatch.setattr(places, "assemble_model", lambda name: Path("/packages") / name)
     assert find_model("smollm2") == Path("/packages/smollm2")
     assert find_model(tmp_path) == tmp_path
 

@@ -11,7 +11,7 @@ import pytest
 
 from local_react.errors import ModelFileError
 from local_react.llama import hashes
-from local_react.llama.hashes import hash_model_file
+from local_react.llama.hashes import hash_model_file, remembered_hash
 from tests.random_models import make_model
 
 TINY = {"n_embd": 32, "n_head": 1, "n_layer": 1}
@@ -36,6 +36,23 @@ def test_a_file_is_read_once_until_it_changes(tmp_path, model):
     assert hash_model_file(model, cache_dir=cache) == digest, "it was read again"
     os.utime(model, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
     assert hash_model_file(model, cache_dir=cache) == sha256(changed).hexdigest()
+
+
+def test_what_changed_behind_the_clocks_back_is_seen_when_it_is_read_afresh(tmp_path, model):
+    cache, before = tmp_path / "cache", model.stat()
+    digest = hash_model_file(model, cache_dir=cache)
+    changed = bytearray(model.read_bytes())
+    changed[len(changed) // 2] ^= 1
+    model.write_bytes(changed)
+    os.utime(model, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert remembered_hash(model, cache_dir=cache) == digest
+    assert hash_model_file(model, cache_dir=cache, is_fresh=True) == sha256(changed).hexdigest()
+    assert remembered_hash(model, cache_dir=cache) == hash_model_file(model, cache_dir=cache) == sha256(changed).hexdigest()
+
+
+def test_a_file_that_was_never_hashed_has_no_remembered_hash(tmp_path, model):
+    assert remembered_hash(model, cache_dir=tmp_path / "cache") is None
+    assert remembered_hash(Path("x\0y"), cache_dir=tmp_path / "cache") is None
 
 
 def test_a_file_that_changes_while_it_is_read_is_not_remembered(tmp_path, model, monkeypatch):

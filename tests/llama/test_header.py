@@ -63,6 +63,21 @@ def test_the_header_says_what_the_gguf_package_says(tmp_path, options):
         else:
             assert header.metadata[name] == field.contents()
     assert len(header.lengths) + len(header.metadata) == len([name for name in reader.fields if "GGUF." not in name])
+    kinds = {int(tensor.tensor_type) for tensor in reader.tensors}
+    alike = {kind: [int(tensor.n_elements) for tensor in reader.tensors if tensor.tensor_type == kind] for kind in kinds}
+    assert header.tensor_types == {kind: (len(sizes), sum(sizes)) for kind, sizes in alike.items()}
+
+
+def test_what_was_stepped_over_can_be_found_again(tmp_path):
+    template = "{{ x }}" * 1000
+    path = make_model(tmp_path / "random.gguf", chat_template=template)
+    data = path.read_bytes()
+    header = read(data)
+    assert set(header.positions) == {"tokenizer.chat_template", "tokenizer.ggml.tokens", "tokenizer.ggml.merges"}
+    at = header.positions["tokenizer.chat_template"]
+    assert data[at : at + 8 + len(template)] == struct.pack("<Q", len(template)) + template.encode()
+    at = header.positions["tokenizer.ggml.tokens"]
+    assert data[at : at + 9] == struct.pack("<Q", 2) + "Ā".encode()[:1], "the first token is byte 0, spelled as U+0100"
 
 
 def test_block_sizes_agree_with_the_gguf_package():
