@@ -84,7 +84,7 @@ def write_arguments(values: Mapping[str, Any], signature: Signature, style: Argu
         case "raw":
             return _write_raw(values[present[0].name], signature) if present else ""
         case "json":
-            ordered = {parameter.name: _in_order(values[parameter.name], parameter.type) for parameter in present}
+            ordered = {parameter.name: in_order(values[parameter.name], parameter.type) for parameter in present}
             return write_literal(ordered) if present else ""
         case encoding:
             written, is_named = [], encoding == "keyword"
@@ -148,18 +148,18 @@ def _write_raw(value: str, signature: Signature) -> str:
     return write_string(value)
 
 
-def _in_order(value: Any, type: Type) -> Any:
+def in_order(value: Any, type: Type) -> Any:
     """The value with the fields of its objects in the order of their type, as the action language has them."""
     match type, value:
         case Array(items), list():
-            return [_in_order(item, items) for item in value]
+            return [in_order(item, items) for item in value]
         case Object(fields, extra), dict():
             types = {field.name: field.type for field in fields}
             keys = [*(name for name in types if name in value), *(key for key in value if key not in types)]
-            return {key: _in_order(value[key], types.get(key, extra)) for key in keys}  # type: ignore[arg-type]
+            return {key: in_order(value[key], types.get(key, extra)) for key in keys}  # type: ignore[arg-type]
         case OneOf(options), (list() | dict()):
             fitting = next((option for option in options if fit_exactly(value, option) is not UNFIT), None)
-            return value if fitting is None else _in_order(value, fitting)
+            return value if fitting is None else in_order(value, fitting)
     return value
 
 

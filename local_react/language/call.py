@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,10 +45,15 @@ class Scope:
             if self.protocol.finish is None:
                 return self.finish, "finish_call"
             return self.finish, "" if name == self.finish else "finish_case"
-        if name in self.tools:
-            return name, ""
-        close = [tool for tool in self.tools if _plain(tool) == _plain(name)]
-        return (close[0], "name_case") if len(close) == 1 else (None, "")
+        return find_tool(name, self.tools)
+
+
+def find_tool(name: str, tools: Collection[str]) -> tuple[str | None, str]:
+    """The tool called `name`, but for case and `_`/`-`, None where there is none or several, and the repair that it takes."""
+    if name in tools:
+        return name, ""
+    close = [tool for tool in tools if _plain(tool) == _plain(name)]
+    return (close[0], "name_case") if len(close) == 1 else (None, "")
 
 
 def is_null(text: str, scope: Scope) -> bool:
@@ -208,7 +213,11 @@ def _close(name: str, read: ReadArguments | Misfit, repairs: list[str], scope: S
 
 
 def _unknown(name: str, scope: Scope) -> Malformed:
-    names = [*scope.tools, *([scope.finish] if scope.protocol.finish else [])]
+    return unknown_tool(name, [*scope.tools, *([scope.finish] if scope.protocol.finish else [])])
+
+
+def unknown_tool(name: str, names: Collection[str]) -> Malformed:
+    """The reading of a call of something that is none of `names`, with the one that is close, if any."""
     close = difflib.get_close_matches(name[:SHORT], names, n=1)
     message = f"There is no tool called {shown(name)}."
     return Malformed("unknown_tool", message, value=shown(name), suggestion=close[0] if close else None)

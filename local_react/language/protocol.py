@@ -47,6 +47,9 @@ CALL_KEYS = (
 TOOL_CALL_TAGS = ("<tool_call>", "</tool_call>")
 """The tags that some models put around such an object."""
 
+AUTO = "auto"
+"""Stands for the native format that the model's chat template shows."""
+
 CONTROL_TOKEN = r"<\|[A-Za-z0-9_]{1,40}\|>|</s>|<(?:start|end)_of_turn>|<(?:bos|eos)>|<\uff5c[^<>\n]{1,40}\uff5c>"
 """A regular expression for the chat control tokens that models spell out as text; they end a turn."""
 

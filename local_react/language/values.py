@@ -173,17 +173,19 @@ def _object(type: Object, place: Place) -> Regular:
     return sequence("{", some_of(fields, extra), "}")
 
 
-def some_of(parts: Iterable[tuple[Regular, bool]], extra: Regular = EMPTY, *, is_first: bool = True) -> Regular:
-    """The parts in order, those that aren't required left out or not, then any number of `extra`, with commas between.
+def some_of(
+    parts: Iterable[tuple[Regular, bool]], extra: Regular = EMPTY, *, is_first: bool = True, joint: str = ", "
+) -> Regular:
+    """The parts in order, those that aren't required left out or not, then any number of `extra`, with `joint` between.
 
     Without `is_first`, something stands before them already.
     """
-    behind = repeat(sequence(", ", extra))
+    behind = repeat(sequence(joint, extra))
     firsts = [optional(extra, behind)]
     for part, is_required in reversed(list(parts)):
         first = sequence(part, behind)
         firsts = [first] if is_required else [first, *firsts]
-        more = sequence(", ", part)
+        more = sequence(joint, part)
         behind = sequence(more if is_required else optional(more), behind)
     return choice(*firsts) if is_first else behind
 
