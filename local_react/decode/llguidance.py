@@ -6,18 +6,24 @@ every answer of it is checked (llguidance 1.9.1).
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from llguidance import LLMatcher, LLTokenizer
+from llguidance import LLMatcher, LLParserLimits, LLTokenizer
 from llguidance.llamacpp import lltokenizer_from_vocab
 
+from local_react.decode.constraint import COMPILE_LIMIT_S, check_compile_time, check_ids, check_row
 from local_react.errors import ConstraintError, GrammarError
 from local_react.language.emit import to_lark
+from local_react.language.grammar import BOUNDS
 from local_react.language.regular import Regular
 from local_react.llama.vocabulary import Vocabulary
+
+LIMITS = LLParserLimits(step_max_items=5_000_000)
+"""The usual limit of 50,000 is too low for one mask of a recursive grammar over 262,144 tokens (llguidance 1.9.1)."""
 
 _TOKENIZERS: WeakKeyDictionary[Vocabulary, LLTokenizer] = WeakKeyDictionary()
 
@@ -26,6 +32,7 @@ class LlguidanceEngine:
     """Compiles languages through llguidance."""
 
     name = "llguidance"
+    bounds = BOUNDS
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         if vocabulary not in _TOKENIZERS:
@@ -34,24 +41,28 @@ class LlguidanceEngine:
                 # It asks llama.cpp for token attributes by an old name.
                 warnings.simplefilter("ignore", DeprecationWarning)
                 _TOKENIZERS[vocabulary] = lltokenizer_from_vocab(vocabulary.pointer, eos_token=vocabulary.end_list)
+        self._vocabulary = vocabulary
         self._tokenizer = _TOKENIZERS[vocabulary]
         self._compiled: dict[Regular, LLMatcher] = {}
 
-    def match(self, language: Regular) -> LlguidanceMatcher:
-        """A matcher at the beginning of the language."""
+    def match(self, language: Regular, *, limit_s: float = COMPILE_LIMIT_S) -> LlguidanceMatcher:
+        """A matcher at the beginning of the language. llguidance can't be interrupted: the time is looked at behind it."""
         if language not in self._compiled:
-            matcher = LLMatcher(self._tokenizer, to_lark(language), log_level=0)
+            started = time.monotonic()
+            matcher = LLMatcher(self._tokenizer, to_lark(language), log_level=0, limits=LIMITS)
             if matcher.is_error():
-                raise GrammarError(f"llguidance can't compile the grammar: {matcher.get_error()}")
+                raise GrammarError(f"llguidance can't compile the grammar: {_first_line(matcher.get_error())}")
+            check_compile_time(started, limit_s, self.name)
             self._compiled[language] = matcher
-        return LlguidanceMatcher(self._compiled[language].deep_copy())
+        return LlguidanceMatcher(self._compiled[language].deep_copy(), self._vocabulary)
 
 
 class LlguidanceMatcher:
     """The state of one sequence."""
 
-    def __init__(self, matcher: LLMatcher) -> None:
+    def __init__(self, matcher: LLMatcher, vocabulary: Vocabulary) -> None:
         self._matcher = matcher
+        self._vocabulary = vocabulary
         self._bits: np.ndarray | None = None
 
     def allows(self, token: int) -> bool:
@@ -62,11 +73,13 @@ class LlguidanceMatcher:
 
     def advance(self, ids: Sequence[int]) -> None:
         """These tokens came."""
+        check_ids(ids, self._vocabulary)
         self._matcher.consume_tokens(list(ids))
         self._check()
 
     def mask(self, logits: np.ndarray) -> None:
         """Set the logits of what may not come next to -inf, in place."""
+        check_row(logits, self._vocabulary)
         if self._bits is None:
             self._bits = np.empty((logits.size + 31) // 32, dtype=np.int32)
         self._matcher.unsafe_compute_mask_ptr(self._bits.ctypes.data, self._bits.nbytes)
@@ -76,4 +89,9 @@ class LlguidanceMatcher:
 
     def _check(self) -> None:
         if self._matcher.is_error():
-            raise ConstraintError(f"llguidance can't go on: {self._matcher.get_error()}")
+            raise ConstraintError(f"llguidance can't go on: {_first_line(self._matcher.get_error())}")
+
+
+def _first_line(error: str) -> str:
+    """What happened, without the state and the grammar that llguidance prints below it."""
+    return error.partition("\n")[0]
