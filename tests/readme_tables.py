@@ -85,6 +85,8 @@ def protocols() -> str:
 
 def _describe_preset(name: str) -> tuple[str, str, str]:
     protocol = Protocol.preset(name)
+    if protocol.native is not None:
+        return f"`{name}`", "a message in the model's own tool-call format", "a message without a call"
     call = f"`{protocol.label('action', 1)} name[args]`"
     lines = [f"`{protocol.label('thought', 1)} …`"] if protocol.thought else []
     if protocol.has_tools:

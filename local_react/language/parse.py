@@ -16,6 +16,8 @@ from local_react.language import arguments
 from local_react.language.call import Scope, is_null, read_action, with_repairs
 from local_react.language.labels import BLANKS, Label, Layout, find_labels, match_label
 from local_react.language.literals import parse_quoted
+from local_react.language.native.formats import format_of
+from local_react.language.native.read import read_message
 from local_react.language.protocol import THINK_TAGS, Protocol
 from local_react.language.signature import Signatures
 from local_react.language.step import Action, Answer, Call, Code, Malformed
@@ -42,8 +44,13 @@ def parse_step(
     """Read one completion against the tools.
 
     `primed` is the label that the prompt ended with ("Thought:"), `think_open` tells that the prompt opened a think
-    block, `truncated` that the text was cut by a token limit. Raises SettingsError where `primed` is no label.
+    block, `truncated` that the text was cut by a token limit. Under a native protocol the text is one message, and `primed`
+    means nothing. Raises SettingsError where `primed` is no label.
     """
+    if protocol.native is not None:
+        return read_message(
+            completion, format_of(protocol), toolbox, strict=strict, think_open=think_open, truncated=truncated
+        )
     text = completion.replace("\r\n", "\n")
     if not text.strip():
         return Malformed("empty_completion", "Nothing was written.")

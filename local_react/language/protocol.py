@@ -75,7 +75,8 @@ class Protocol:
     `thought=None` leaves the Thought line out; `answer=None` means that a run ends with `finish[...]`, `finish=None`
     that it ends with the answer label. `aliases` maps further label words (in another language, say) to the kind they
     stand for; lenient reading accepts them. `notices_as_observation` writes notices under the observation label, the
-    older behaviour, for comparisons.
+    older behaviour, for comparisons. With `native` there are no labels: steps are messages in the model's own tool-call
+    format of that name ("auto" for the one that its chat template shows), and only the label of notices is used.
     """
 
     name: str = "finish"
@@ -91,6 +92,7 @@ class Protocol:
     arguments: ArgumentStyle = "keyword"
     aliases: Mapping[str, LabelKind] = field(default_factory=dict)
     notices_as_observation: bool = False
+    native: str | None = None
 
     def __post_init__(self) -> None:
         if (self.answer is None) == (self.finish is None):
@@ -111,9 +113,10 @@ class Protocol:
     @classmethod
     def preset(cls, name: str, **changes: object) -> Protocol:
         """The preset called `name`, with `changes` to its fields. Raises SettingsError for an unknown name."""
-        if name not in PRESETS:
-            raise SettingsError(f"There is no protocol called {name!r}. The presets are {', '.join(PRESETS)}.")
-        return replace(PRESETS[name], **changes)  # type: ignore[arg-type]
+        known = {**PRESETS, NATIVE.name: NATIVE}
+        if name not in known:
+            raise SettingsError(f"There is no protocol called {name!r}. The presets are {', '.join(known)}.")
+        return replace(known[name], **changes)  # type: ignore[arg-type]
 
     @property
     def words(self) -> dict[LabelKind, str]:
@@ -155,9 +158,12 @@ PRESETS: dict[str, Protocol] = {
     "act": Protocol(name="act", thought=None),
     "think": Protocol(name="think", has_tools=False),
 }
-"""Every preset by name."""
+"""Every preset of the step language by name."""
+
+NATIVE = Protocol(name="native", thought=None, answer="Answer", finish=None, arguments="json", native=AUTO)
+"""The preset of the models' own formats; a message without a call ends the run."""
 
 
 def presets() -> Iterator[str]:
     """The names of the presets, the default first."""
-    return iter(PRESETS)
+    return iter((*PRESETS, NATIVE.name))

@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 from local_react.errors import SettingsError
 from local_react.language.arguments import write_answer, write_call
 from local_react.language.parse import parse_step
-from local_react.language.protocol import Protocol, presets
+from local_react.language.protocol import PRESETS, Protocol
 from local_react.language.signature import Parameter, Signature
 from local_react.language.step import Answer, Call, Malformed
 from local_react.language.types import Anything, Array, Boolean, Integer, Null, Number, Object, OneOf, Text
@@ -384,7 +384,7 @@ def check_total(text: str, protocol: Protocol, **options: object) -> None:
 @settings(max_examples=300, deadline=None)
 @given(
     st.lists(st.one_of(st.sampled_from(FRAGMENTS), st.text(max_size=4)), max_size=30).map("".join),
-    st.sampled_from(list(presets())), st.booleans(), st.booleans(),
+    st.sampled_from(list(PRESETS)), st.booleans(), st.booleans(),
 )
 def test_any_text_is_read_and_strict_reading_never_disagrees(text: str, preset: str, think: bool, cut: bool) -> None:
     check_total(text, Protocol.preset(preset), think_open=think, truncated=cut)
@@ -393,7 +393,7 @@ def test_any_text_is_read_and_strict_reading_never_disagrees(text: str, preset: 
 @pytest.mark.fuzz
 def test_a_hundred_thousand_random_texts_are_read() -> None:
     rng = random.Random(20240917)
-    protocols = [Protocol.preset(preset) for preset in presets()]
+    protocols = [Protocol.preset(preset) for preset in PRESETS]
     for _ in range(100_000):
         text = "".join(rng.choices(FRAGMENTS, k=rng.randrange(25)))
         primed = rng.choice([None, "Action 2:", "Answer:"])

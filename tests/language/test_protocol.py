@@ -13,7 +13,7 @@ import pytest
 import local_react
 from local_react.errors import SettingsError
 from local_react.language.parse import parse_step
-from local_react.language.protocol import CONTROL_TOKEN, NULL_ACTIONS, PRESETS, RESERVED_NAMES, Protocol, Stop, presets
+from local_react.language.protocol import AUTO, CONTROL_TOKEN, NULL_ACTIONS, PRESETS, RESERVED_NAMES, Protocol, Stop, presets
 from local_react.language.signature import Parameter, Signature
 from local_react.language.step import Answer, Call
 from local_react.language.types import Text
@@ -44,8 +44,13 @@ def test_the_presets_are_those_of_the_design(name: str, opening: str, labels: tu
 
 
 def test_the_default_comes_first() -> None:
-    assert list(presets()) == [row[0] for row in ROWS]
+    assert list(presets()) == [*(row[0] for row in ROWS), "native"]
     assert Protocol.preset(next(presets())) == Protocol()
+
+
+def test_the_native_preset_is_changed_to_a_format() -> None:
+    assert Protocol.preset("native").native == AUTO
+    assert Protocol.preset("native", native="hermes").native == "hermes"
 
 
 def test_a_preset_can_be_changed_and_stays_as_it_was() -> None:
