@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 
 from local_react.cli.ask import describe_ending
+from local_react.cli.ledger import ledger_command
 from local_react.cli.picture import draw, open_recorder, title_of
 from local_react.cli.printer import Printer, show_trace
 from local_react.cli.streams import Hint, open_console, say, take_stdout
@@ -23,6 +24,9 @@ from local_react.trace import Trace
 @click.group("trace")
 def trace_command() -> None:
     """Print a recorded run, or run it again without a model."""
+
+
+trace_command.add_command(ledger_command)
 
 
 @trace_command.command("show")
