@@ -25,7 +25,8 @@ class TokenChoice:
 
     `origin` is "sampled", "masked" (drawn again behind a mask), "forced" (the language left no other text) or "exit" (the
     shortest way out, taken because the budget is spent). For drawn tokens, `mass` is the probability that the constraint
-    left to all allowed tokens together, and `wanted` the likeliest token of the model, with its probability.
+    left to all allowed tokens together, and `wanted` the likeliest token of the model, with its probability and
+    its text (bytes that are no UTF-8 by themselves are lone surrogates there), since a trace has no vocabulary.
     """
 
     token: int
@@ -33,6 +34,7 @@ class TokenChoice:
     mass: float | None = None
     wanted: int | None = None
     wanted_probability: float | None = None
+    wanted_text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

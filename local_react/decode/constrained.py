@@ -157,7 +157,7 @@ class ConstrainedGeneration(Generation):
         else:
             raise ConstraintError(f"The engine allows token after token that its language doesn't, as {token} here.")
         self._note_draw(token, unmasked)
-        return TokenChoice(token, origin) if view is None else view.tell(token, origin)
+        return TokenChoice(token, origin) if view is None else view.tell(token, origin, vocabulary)
 
     def _keeps_to_language(self, token: int, vocabulary: Vocabulary) -> bool:
         if vocabulary.is_end(token):
@@ -188,5 +188,6 @@ class _Explained:
         self._wanted = int(row.argmax())
         self._probability = float(row[self._wanted])
 
-    def tell(self, token: int, origin: Literal["sampled", "masked"]) -> TokenChoice:
-        return TokenChoice(token, origin, self._mass, self._wanted, self._probability)
+    def tell(self, token: int, origin: Literal["sampled", "masked"], vocabulary: Vocabulary) -> TokenChoice:
+        text = vocabulary.piece(self._wanted).decode("utf-8", "surrogateescape")
+        return TokenChoice(token, origin, self._mass, self._wanted, self._probability, text)
