@@ -33,7 +33,10 @@ FLOORS: dict[str, tuple[int, str]] = {
 }
 """Each place: its floor, and the places that it may import."""
 
-LOOP = ("author", "grounding", "guards", "pen", "recorder", "replay", "runs", "schedule", "setup", "steering")
+LOOP = (
+    "author", "form", "grounding", "guards", "own_grammar", "pen", "recommendation", "recorder", "replay", "runs", "schedule", "setup",
+    "steering",
+)
 HOMES = dict.fromkeys(LOOP, "loop") | {"__init__": "package", "__main__": "package"}
 """Top-level modules that belong to a place of another name."""
 
@@ -41,6 +44,7 @@ COMPUTED_IMPORTS = {
     "local_react": "the public names, on first use",
     "local_react.decode.engines": "the engine that is asked for, since each needs a package of its own",
     "local_react.cli": "the module of a command, when it is run",
+    "local_react.cli.models": "the module of a command, when it is run",
     "local_react.cli.tool_files": "a module of the user's, with tools",
     "local_react.llama.embedded": "a package that holds a model, when it is asked for",
 }

@@ -23,6 +23,7 @@ COMMANDS = {
     "prompt": "Print the prompt, with the tokens that each part costs.",
     "grammar": "Print the language that --constrain holds the model to.",
     "trace": "Print a recorded run, or run it again without a model.",
+    "models": "List, fetch, verify, inspect and remove models.",
     "doctor": "Check the installation and the model.",
 }
 """The commands and their one-line helps, which are the first lines of their docstrings."""

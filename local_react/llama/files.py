@@ -26,6 +26,7 @@ from local_react.llama.symptoms import AGAIN, explain_foreign_file, explain_load
 
 __all__ = [
     "ModelHeader", "explain_load_failure", "find_model", "hash_model_file", "installed_models", "judge_model_file",
+    "read_file_header",
 ]
 
 LLAMA_LIBRARY_PATTERNS = ("libllama.so", "libllama.dylib", "llama.dll", "libllama.dll")
@@ -55,7 +56,7 @@ def judge_model_file(path: Path) -> ModelHeader:
     goes unnoticed, and so does damage to the text of tokens, which can abort llama.cpp (two equal tokens in 0.3.36).
     """
     path = Path(path)
-    header, size = _read_file(path)
+    header, size = read_file_header(path)
     _check_parts(path, header)
     architecture = _check_architecture(path, header)
     _check_layers(path, header, architecture)
@@ -71,6 +72,31 @@ def judge_model_file(path: Path) -> ModelHeader:
         metadata=header.metadata,
         arrays=header.arrays,
     )
+
+
+def read_file_header(path: Path) -> tuple[Header, int]:
+    """The header and the size in bytes of a whole GGUF file. Raises ModelFileError for one that is none, or is cut short.
+
+    What the header says of the model isn't judged.
+    """
+    try:
+        status = path.stat()
+        _check_kind(path, status)
+        with path.open("rb", buffering=0) as file:
+            beginning = file.read(64)
+            if not beginning.startswith(b"GGUF"):
+                raise explain_foreign_file(path, beginning)
+            header = read_header(file, status.st_size, path)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ModelFileError(path, "does not exist", "Check the path.") from error
+    except PermissionError as error:
+        raise ModelFileError(path, "may not be read", "Check the permissions of the file and its folders.") from error
+    except (OSError, ValueError) as error:
+        raise ModelFileError(path, f"can't be read ({error})", "Check the path and the disk.") from error
+    if header.end > status.st_size:
+        reason = f"is cut short: {_amount(status.st_size)} of {_amount(header.end)}"
+        raise ModelFileError(path, reason, AGAIN)
+    return header, status.st_size
 
 
 def find_model(path_or_name: str | Path) -> Path:
@@ -111,28 +137,6 @@ def installed_models() -> dict[str, Path]:
     return {name: path for name, path in found.items() if path is not None}
 
 
-def _read_file(path: Path) -> tuple[Header, int]:
-    """The header and the size of a whole GGUF file."""
-    try:
-        status = path.stat()
-        _check_kind(path, status)
-        with path.open("rb", buffering=0) as file:
-            beginning = file.read(64)
-            if not beginning.startswith(b"GGUF"):
-                raise explain_foreign_file(path, beginning)
-            header = read_header(file, status.st_size, path)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise ModelFileError(path, "does not exist", "Check the path.") from error
-    except PermissionError as error:
-        raise ModelFileError(path, "may not be read", "Check the permissions of the file and its folders.") from error
-    except (OSError, ValueError) as error:
-        raise ModelFileError(path, f"can't be read ({error})", "Check the path and the disk.") from error
-    if header.end > status.st_size:
-        reason = f"is cut short: {_amount(status.st_size)} of {_amount(header.end)}"
-        raise ModelFileError(path, reason, AGAIN)
-    return header, status.st_size
-
-
 def _check_kind(path: Path, status: os.stat_result) -> None:
     if stat.S_ISDIR(status.st_mode):
         inside = sorted(child.name for child in path.glob("*.gguf"))[:5]
@@ -161,7 +165,7 @@ def _check_parts(path: Path, header: Header) -> None:
         raise ModelFileError(path, f"is a later one of {count} parts of a model",
                              f"Give the first part, {parts[0].name}.")
     for part in parts[1:]:
-        _read_file(part)
+        read_file_header(part)
 
 
 def _check_architecture(path: Path, header: Header) -> str:

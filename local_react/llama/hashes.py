@@ -13,6 +13,7 @@ import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 from local_react.errors import ModelFileError
 
@@ -32,15 +33,33 @@ def hash_model_file(path: Path, *, cache_dir: Path | None = None, is_fresh: bool
         if not is_fresh and (known := hashes.get(str(resolved))) and known[:2] == mark:
             return known[2]
         with resolved.open("rb") as file:
-            digest = hashlib.sha256()
-            while block := file.read(1 << 20):
-                digest.update(block)
+            digest = _digest(file)
             after = os.fstat(file.fileno())
     except (OSError, ValueError, RuntimeError) as error:
-        raise ModelFileError(path, f"can't be read ({error})", "Check the path and its permissions.") from error
+        raise _unreadable(path, error) from error
     if [after.st_size, after.st_mtime_ns] == mark:
-        _remember_hashes(memory, hashes | {str(resolved): [*mark, digest.hexdigest()]})
+        _remember_hashes(memory, hashes | {str(resolved): [*mark, digest]})
+    return digest
+
+
+def hash_file(path: Path) -> str:
+    """The SHA-256 of the whole file, in hex, read now; nothing is remembered. Raises ModelFileError if it can't be read."""
+    try:
+        with Path(path).open("rb") as file:
+            return _digest(file)
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _digest(file: BinaryIO) -> str:
+    digest = hashlib.sha256()
+    while block := file.read(1 << 20):
+        digest.update(block)
     return digest.hexdigest()
+
+
+def _unreadable(path: Path, error: Exception) -> ModelFileError:
+    return ModelFileError(path, f"can't be read ({error})", "Check the path and its permissions.")
 
 
 def remembered_hash(path: Path, *, cache_dir: Path | None = None) -> str | None:
