@@ -1,15 +1,15 @@
 """What an episode has shown, for the parameters that may take nothing else.
 
-A grounded parameter takes matches of its pattern in the question or in an observation, as the model saw them; without a
-pattern, runs of whole words of one line. Each candidate is kept with where it was seen first.
+A grounded parameter takes matches of its pattern in the question or in an observation, as the model saw them, of 200
+characters at most; without a pattern, runs of whole words of one line. Each candidate is kept with where it was seen first.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from local_react.language.matching import whole_words
 from local_react.language.signature import Parameter, Signature, Signatures
 from local_react.language.step import Call
 from local_react.language.types import Text
@@ -22,9 +22,6 @@ MAX_WORDS = 8
 
 MAX_CANDIDATES = 5000
 """So many candidates without a pattern are kept, the latest ones: a long page has more runs of words than a grammar holds."""
-
-_FLAGS = re.compile(r"\(\?[aimsx]+\)")
-_END_ANCHOR = re.compile(r"(?<!\\)(?:\\\\)*\$\Z")  # a dollar behind an odd number of backslashes is a dollar sign
 
 _OUTER = " \t.,;:!?\"'()[]{}<>"
 
@@ -54,7 +51,7 @@ class Sightings:
     def add(self, source: str, text: str) -> None:
         """The model is shown a text."""
         for pattern, found in self._found.items():
-            for value in _matches(pattern, text) if pattern else _word_runs(text):
+            for value in whole_words(pattern, text) if pattern else _word_runs(text):
                 found.setdefault(value, source)
             while not pattern and len(found) > MAX_CANDIDATES:
                 found.pop(next(iter(found)))
@@ -78,22 +75,6 @@ class Sightings:
         """Where the value of a grounded parameter was seen first; None for one that isn't grounded."""
         pattern = self._patterns.get((tool, parameter))
         return None if pattern is None or not isinstance(value, str) else self._found[pattern].get(value)
-
-
-def _matches(pattern: str, text: str) -> Iterator[str]:
-    """The matches that are whole words: "A100" isn't one inside of "BA1005"."""
-    for match in re.finditer(_whole_words(pattern), text):
-        if match.group():
-            yield match.group()
-
-
-def _whole_words(pattern: str) -> str:
-    """The pattern without its anchors, between the borders of words."""
-    flags = match.group() if (match := _FLAGS.match(pattern)) else ""  # re takes them at the beginning only
-    bare = pattern.removeprefix(flags).removeprefix("^")
-    if _END_ANCHOR.search(bare):
-        bare = bare[:-1]
-    return rf"{flags}(?<![^\W_])(?:{bare})(?![^\W_])"
 
 
 def _word_runs(text: str) -> Iterator[str]:

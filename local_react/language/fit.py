@@ -15,6 +15,7 @@ from datetime import date, datetime
 from typing import Any
 
 from local_react.language.literals import MAX_DEPTH, MAX_DIGITS, parse_literal, parse_number
+from local_react.language.matching import is_found
 from local_react.language.types import (
     Anything,
     Array,
@@ -78,7 +79,7 @@ def fit_exactly(value: Any, type: Type) -> Any:
     match type, value:
         case Text(), str():
             fits = len(value) >= type.min_length and (type.max_length is None or len(value) <= type.max_length)
-            fits = fits and (type.pattern is None or re.search(type.pattern, value) is not None)
+            fits = fits and (type.pattern is None or is_found(type.pattern, value))
         case Boolean(), bool():
             fits = True
         case Null(), None:

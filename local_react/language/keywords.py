@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from local_react.errors import ToolError
+from local_react.language.matching import slow_part
 
 REFERENCE_DEPTH = 3
 """How often a reference is expanded inside itself."""
@@ -151,8 +152,24 @@ def take_grounding(schema: Any, place: Place) -> bool | str:
     mark = schema.get(GROUNDED_KEY, False) if isinstance(schema, Mapping) else False
     if not isinstance(mark, (bool, str)):
         raise place.refusal(f"{GROUNDED_KEY} is {mark!r}", "Take true, false, or a regular expression.")
-    try:
-        re.compile(mark if isinstance(mark, str) else "")
-    except re.error as error:
-        raise place.refusal(f"{mark!r} is no regular expression: {error}", "Mend it.") from error
+    if isinstance(mark, str):
+        _check_pattern(mark, place)
     return mark
+
+
+def take_pattern(schema: Mapping[str, Any], place: Place) -> str | None:
+    """What `pattern` says."""
+    pattern = schema.get("pattern")
+    if pattern is not None:
+        _check_pattern(pattern, place)
+    return pattern
+
+
+def _check_pattern(pattern: Any, place: Place) -> None:
+    try:
+        re.compile(pattern)
+        part = slow_part(pattern)
+    except (re.error, TypeError) as error:
+        raise place.refusal(f"the pattern {pattern!r} is no regular expression ({error})", "Correct it.") from error
+    if part:
+        raise place.refusal(f"the pattern {pattern!r} may take endless time: it has {part}", "Write it without one.")

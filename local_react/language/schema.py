@@ -28,6 +28,7 @@ from local_react.language.keywords import (
     take_grounding,
     take_limit,
     take_list,
+    take_pattern,
     take_schemas,
     take_size,
 )
@@ -192,14 +193,8 @@ def _read_text(schema: Mapping[str, Any], place: Place) -> Type:
             return DateTime()
         case "binary" | "byte" | "base64" | "base64url" as name:
             raise place.refusal(f"a model can't write bytes (format {name})", "Take text, or the path of a file.")
-    pattern = schema.get("pattern")
-    if pattern is not None:
-        try:
-            re.compile(pattern)
-        except (re.error, TypeError) as error:
-            raise place.refusal(f"the pattern {pattern!r} is no regular expression ({error})", "Correct it.") from error
     low, high = check_range(take_size(schema, "minLength", place), take_size(schema, "maxLength", place), place)
-    return Text(low or 0, high, pattern)
+    return Text(low or 0, high, take_pattern(schema, place))
 
 
 def _read_array(schema: Mapping[str, Any], place: Place) -> Array:
