@@ -69,7 +69,20 @@ class ConstraintError(LocalReactError):
 
 
 class ConstraintCompileTimeout(ConstraintError):
-    """A grammar takes too long to compile; the message names the tool to blame."""
+    """A language takes too long to compile; the message names the tool to blame, where one is.
+
+    `limit_s` is in seconds.
+    """
+
+    def __init__(self, engine: str, limit_s: float, *, tool: str | None = None) -> None:
+        blamed = "no tool alone is to blame" if tool is None else f"the tool {tool} takes most of it"
+        super().__init__(
+            f"{engine} takes more than {limit_s:g} s to compile what the model may write: {blamed}. Take another engine, give "
+            "that tool smaller limits (of length, count or nesting), or a higher compile_limit_s."
+        )
+        self.engine = engine
+        self.limit_s = limit_s
+        self.tool = tool
 
 
 class GrammarError(LocalReactError):

@@ -24,11 +24,12 @@ class Guards:
     observation_tokens    an observation is cut to this many tokens
     max_thought_tokens    under a constraint, a thought is cut to this many tokens
     max_steps, max_step_tokens, max_tokens (sampled in the run), time_limit_s (seconds)
+    compile_limit_s       a constraint that takes more seconds to compile is refused
     min_calls             an answer before this many calls is refused
     max_malformed         so many malformed steps running end the run
     max_repeats           so many refused repetitions end the run
 
-    Raises SettingsError for a limit below 1 (`observation_tokens`: 16, `min_calls` and `time_limit_s`: 0).
+    Raises SettingsError for a limit below 1 (`observation_tokens`: 16, `min_calls` and those in seconds: 0).
     """
 
     stop_strings: bool = True
@@ -45,6 +46,7 @@ class Guards:
     max_thought_tokens: int | None = 96
     max_tokens: int | None = None
     time_limit_s: float | None = None
+    compile_limit_s: float | None = 5.0
     min_calls: int = 0
     max_malformed: int | None = 3
     max_repeats: int | None = 3
@@ -63,7 +65,7 @@ class Guards:
                 raise SettingsError(f"{field.name}={value!r} makes no sense. {_EXPECTED.get(field.type, field.type)}.")
 
 
-_LOWEST = {"min_calls": 0, "time_limit_s": 0, "observation_tokens": 16}
+_LOWEST = {"min_calls": 0, "time_limit_s": 0, "compile_limit_s": 0, "observation_tokens": 16}
 _EXPECTED = {
     "bool": "It is on or off",
     "int": "It is a whole number, at least 1 (min_calls: 0)",

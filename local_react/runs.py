@@ -64,7 +64,7 @@ def run(
     sampled token and those of so many likeliest ones. `trace` is a file to write the trace to as the run goes.
 
     `constrain` holds the model to the language of its steps: True or "action" for the action of each step, "step" for its
-    thought too, "repair" for the step after a malformed one only. `engine` is "llguidance" or "gbnf". A
+    thought too, "repair" for the step after a malformed one only. `engine` is "llguidance", "gbnf" or "outlines". A
     parameter marked with `Grounded` then takes only values that the episode has shown; with `ground` so does every text
     that has a pattern. `explain` keeps in the trace how each token of an action came about.
 
@@ -196,9 +196,10 @@ def _steer(setup: Setup, model: AnyModel, *, reach: Reach, engine: str, grounds:
     steering = Steering(
         protocol=setup.protocol, tools=with_grounding(setup.toolbox) if grounds else setup.toolbox,
         engine=make_engine(engine, model.vocabulary), vocabulary=model.vocabulary, reach=reach, explains=explains,
-        masks_first=not setup.sampling.is_plain,
+        masks_first=not setup.sampling.is_plain, compile_limit_s=setup.guards.compile_limit_s,
     )
     steering.check_budget(setup.guards.max_step_tokens)
+    steering.compile()
     return steering
 
 

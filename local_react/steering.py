@@ -6,16 +6,16 @@ parameters take only what was seen. Each is compiled once and kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
 from local_react.decode.constrained import ConstrainedGeneration, exit_cost
-from local_react.decode.constraint import Engine
+from local_react.decode.constraint import Engine, Matcher, find_slowest
 from local_react.decode.generate import SamplerLike
 from local_react.decode.transcript import Transcript
-from local_react.errors import GrammarError, SettingsError
+from local_react.errors import ConstraintCompileTimeout, GrammarError, SettingsError
 from local_react.grounding import Candidates
 from local_react.language.derivative import Recogniser
 from local_react.language.grammar import BOUNDS, action_language, line_language, step_language
@@ -56,6 +56,7 @@ class Steering:
     reach: Reach = "action"
     explains: bool = False
     masks_first: bool = False
+    compile_limit_s: float | None = None
     _languages: dict[Any, Regular] = field(default_factory=dict)
 
     def language(
@@ -70,7 +71,7 @@ class Steering:
         if key not in self._languages:
             build = partial(
                 held_language, self.protocol, self.tools, self.reach,
-                number=number, only_answer=only_answer, grounded=grounded,
+                number=number, only_answer=only_answer, grounded=grounded, bounds=self.engine.bounds,
             )
             try:
                 language = build(allow_answer=allow_answer)
@@ -96,9 +97,30 @@ class Steering:
     ) -> ConstrainedGeneration:
         """A generation that is held to a language from its beginning."""
         return ConstrainedGeneration(
-            transcript, sampler, Recogniser(language), self.engine.match(language), max_tokens=max_tokens,
+            transcript, sampler, Recogniser(language), self.match(language), max_tokens=max_tokens,
             masks_first=self.masks_first, explains=self.explains, n_top_logprobs=n_top_logprobs, on_text=on_text,
         )
+
+    def match(self, language: Regular) -> Matcher:
+        """A matcher at the beginning of a language. Raises ConstraintCompileTimeout, which names the tool to blame."""
+        try:
+            return self.engine.match(language, limit_s=self.compile_limit_s)
+        except ConstraintCompileTimeout as error:
+            slowest = find_slowest(self.engine, self._languages_of_tools(), error.limit_s)
+            raise ConstraintCompileTimeout(error.engine, error.limit_s, tool=slowest) from error
+
+    def _languages_of_tools(self) -> Iterator[tuple[str, Regular]]:
+        """The calls of each tool alone."""
+        for name, signature in self.tools.items():
+            yield name, action_language(self.protocol, {name: signature}, allow_answer=False, bounds=self.engine.bounds)
+
+    def compile(self) -> None:
+        """Compile what is known before the run, so that a language that the engine can't hold to is refused then.
+
+        Raises GrammarError and ConstraintCompileTimeout.
+        """
+        for only_answer in (False, True):
+            self.match(self.language(number=1, only_answer=only_answer))
 
     def check_budget(self, max_step_tokens: int) -> None:
         """Raise SettingsError where a step's budget is too small for any call, before anything is decoded."""

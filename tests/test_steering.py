@@ -36,7 +36,7 @@ from local_react.setup import Setup
 from local_react.trace import read_pieces
 from tests.toolboxes import FLAT, NESTED, RAW
 
-ENGINES = ["llguidance", "gbnf"]
+ENGINES = ["llguidance", "gbnf", "outlines"]
 
 
 @tool

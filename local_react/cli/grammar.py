@@ -18,6 +18,7 @@ from local_react.cli.settings_file import with_settings_file
 from local_react.cli.streams import Answers, open_console, say, take_stdout
 from local_react.cli.text import make_visible, write_json
 from local_react.cli.tool_files import load_toolbox
+from local_react.decode.constraint import REGEX_BOUNDS
 from local_react.language.derivative import random_word
 from local_react.language.emit import to_gbnf, to_lark, to_regex
 from local_react.language.grammar import BOUNDS
@@ -32,8 +33,7 @@ from local_react.steering import Reach, held_language
 FORMS: dict[str, tuple[Callable[[Regular], str], Bounds]] = {
     "gbnf": (to_gbnf, BOUNDS),
     "lark": (to_lark, BOUNDS),
-    # It has no rules, so brackets in raw text would be spelled again and again. In quotes they can still be written.
-    "regex": (to_regex, replace(BOUNDS, group_depth=0)),
+    "regex": (to_regex, REGEX_BOUNDS),
 }
 """The texts that engines read and their bounds, the default first."""
 

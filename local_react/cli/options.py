@@ -113,6 +113,7 @@ _LIMITS = {
     "max_thought_tokens": "Tokens of a thought, at most, under a constraint; none for no limit of its own.",
     "max_tokens": "Tokens that the model writes in a run, at most.  [default: none]",
     "time_limit": "Seconds that a run takes, at most.  [default: none]",
+    "compile_limit": "Seconds that a constraint takes to compile, at most; none for no limit.",
     "min_calls": "An answer before this many calls is refused.",
     "observation_tokens": "An observation is cut to this many tokens; none for never.",
     "max_malformed": "So many malformed steps running end the run; none for never.",
@@ -131,7 +132,7 @@ _SWITCHES = {
 _APPROVAL = (
     Setting("approval", "Ask before calling a tool that needs approval.", default=True, is_switch=True, in_files=False),
 )
-GUARD_FIELDS = {"time_limit": "time_limit_s"}
+GUARD_FIELDS = {"time_limit": "time_limit_s", "compile_limit": "compile_limit_s"}
 """The settings whose name differs from the field of `Guards`."""
 
 _GUARDS = {field.name: field for field in fields(Guards)}

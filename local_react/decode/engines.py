@@ -12,6 +12,7 @@ from local_react.llama.vocabulary import Vocabulary
 ENGINES = {
     "llguidance": ("LlguidanceEngine", "llguidance"),
     "gbnf": ("GbnfEngine", "llama_cpp"),
+    "outlines": ("OutlinesEngine", "outlines_core"),
 }
 """The class of each engine and the package that it needs; the default first."""
 

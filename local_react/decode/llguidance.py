@@ -15,7 +15,7 @@ import numpy as np
 from llguidance import LLMatcher, LLParserLimits, LLTokenizer
 from llguidance.llamacpp import lltokenizer_from_vocab
 
-from local_react.decode.constraint import COMPILE_LIMIT_S, check_compile_time, check_ids, check_row
+from local_react.decode.constraint import check_compile_time, check_ids, check_row
 from local_react.errors import ConstraintError, GrammarError
 from local_react.language.emit import to_lark
 from local_react.language.grammar import BOUNDS
@@ -45,7 +45,7 @@ class LlguidanceEngine:
         self._tokenizer = _TOKENIZERS[vocabulary]
         self._compiled: dict[Regular, LLMatcher] = {}
 
-    def match(self, language: Regular, *, limit_s: float = COMPILE_LIMIT_S) -> LlguidanceMatcher:
+    def match(self, language: Regular, *, limit_s: float | None = None) -> LlguidanceMatcher:
         """A matcher at the beginning of the language. llguidance can't be interrupted: the time is looked at behind it."""
         if language not in self._compiled:
             started = time.monotonic()

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from local_react.cli import grammar, main
 from local_react.cli.tool_files import load_toolbox
+from local_react.decode.gbnf import GbnfEngine
 from local_react.decode.scripted import ScriptedModel
 from local_react.language.derivative import accepts
 from local_react.language.protocol import PRESETS, Protocol
@@ -35,8 +36,9 @@ def invoke(tmp_path, monkeypatch):
 @pytest.mark.parametrize("reach", REACHES)
 def test_the_text_is_that_of_the_language_that_a_run_is_held_to(invoke, protocol, reach):
     toolbox = load_toolbox(["demo"])
+    vocabulary = ScriptedModel([]).vocabulary
     steering = Steering(
-        protocol=Protocol.preset(protocol), tools=toolbox, engine=None, vocabulary=ScriptedModel([]).vocabulary, reach=reach
+        protocol=Protocol.preset(protocol), tools=toolbox, engine=GbnfEngine(vocabulary), vocabulary=vocabulary, reach=reach
     )
     language = steering.language(number=1)
     result = invoke("--protocol", protocol, "--reach", reach, tools="demo")
