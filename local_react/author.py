@@ -78,6 +78,8 @@ class Author:
             n_left -= thought.n_sampled
             label = self._pen.begin_action(None if steering.chooses_label else number)
             self._recorder.stream("delta", step=number, text=label)
+            language = steering.behind(language, number=number, written=b"".join((*thought.pieces, label.encode())))
+            n_reserved = steering.cost(language)
         if n_left < n_reserved:
             raise Ended("token_limit", error=f"The shortest call takes {n_reserved} tokens, and {n_left} are left.")
         action = yield from self._generate(steering.generation(

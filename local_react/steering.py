@@ -82,6 +82,10 @@ class Steering:
             self._languages[key] = language
         return self._languages[key]
 
+    def behind(self, language: Regular, *, number: int, written: bytes) -> Regular:
+        """The language of step `number` once a free thought and the action's label are `written`; it depends on neither."""
+        return language
+
     @property
     def chooses_label(self) -> bool:
         """Whether the model writes the action line's label itself, since there is a choice of labels."""
