@@ -7,14 +7,14 @@ parser sees only the step that has just been written, and nothing is read back o
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 from local_react.author import Author
 from local_react.decode.completion import Completion
 from local_react.decode.generate import Decoder
-from local_react.errors import ContextOverflow, SettingsError
+from local_react.errors import ContextOverflow
 from local_react.grounding import Sightings
 from local_react.guards import CallHistory
 from local_react.language import notices
@@ -26,7 +26,11 @@ from local_react.language.step import Action, Answer, Call, Malformed, Observati
 from local_react.pen import Pen
 from local_react.recorder import Recorder
 from local_react.setup import MIN_STEP_TOKENS, Ended, Setup, Waiting
+from local_react.tools.tool import Tool
 from local_react.trace import Ending, write_action
+
+MAX_EDITS = 3
+"""An approval may edit a call so often in ways that don't fit; then it counts as denied."""
 
 
 class Episode:
@@ -53,6 +57,7 @@ class Episode:
         self._open()
         try:
             number = 1
+            self._begin_first_step()
             while True:
                 action = yield from self._think_and_act(number)
                 observation = yield from self._react(action, number)
@@ -153,24 +158,29 @@ class Episode:
         return Observation(text, kind="notice") if is_told else None
 
     def _approved(self, call: Call, number: int) -> Call:
-        """The call to run, once whoever must approve it has. Raises Ended where they deny it."""
+        """The call to run, once whoever must approve it has. Raises Ended where they deny it.
+
+        An edit that doesn't fit the tool is refused, on record, and they are asked again.
+        """
         tool = self._setup.toolbox[call.name]
         if not (tool.needs_approval and self._guards.approval):
             return call
-        decision = self._setup.approve(call, tool) if self._setup.approve is not None else False
-        if decision is True:
-            self._recorder.record("approval", step=number, decision="approved")
-            return call
-        if not isinstance(decision, Call):
-            self._recorder.record("approval", step=number, decision="denied")
-            who = "The user denied" if self._setup.approve is not None else "Nobody is there to approve"
-            raise Ended("denied", error=f"{who} the call of {call.name}.")
-        arguments = fit_arguments(decision.arguments, tool)
-        if decision.name != call.name or isinstance(arguments, Misfit):
-            why = arguments.message if isinstance(arguments, Misfit) else "It calls another tool."
-            raise SettingsError(f"The edited call doesn't fit {call.name}: {why}")
-        self._recorder.record("approval", step=number, decision="edited", arguments=arguments)
-        return replace(call, arguments=arguments)
+        why = ""
+        for _ in range(MAX_EDITS):
+            decision = self._setup.approve(call, tool) if self._setup.approve is not None else False
+            if decision is True:
+                self._recorder.record("approval", step=number, decision="approved")
+                return call
+            if not isinstance(decision, Call):
+                self._recorder.record("approval", step=number, decision="denied")
+                who = "The user denied" if self._setup.approve is not None else "Nobody is there to approve"
+                raise Ended("denied", error=f"{who} the call of {call.name}.")
+            arguments, why = _fit_edit(decision, tool)
+            if not why:
+                self._recorder.record("approval", step=number, decision="edited", arguments=arguments)
+                return replace(call, arguments=arguments)
+            self._recorder.record("approval", step=number, decision="refused", error=why)
+        raise Ended("denied", error=f"No edit of the call of {call.name} fits that tool. The last one: {why}")
 
     def _cut(self, text: str, tool: str) -> str:
         """The text within the observation budget of its tool and the room that the window leaves for it and a next step."""
@@ -196,14 +206,24 @@ class Episode:
         self._pen.write_observation(observation, number)
 
     def _begin_step(self, number: int) -> None:
-        guards, protocol = self._guards, self._protocol
-        if guards.max_steps is not None and number > guards.max_steps:
-            raise Ended("step_limit", error=f"No answer by step {guards.max_steps}.")
-        if guards.final_answer and number == guards.max_steps:
-            text = notices.ask_for_answer(protocol, number)
-            self._recorder.record("notice", step=number, text=text)
-            self._pen.write_observation(Observation(text, kind="notice"), number)
-        self._pen.write_label(protocol.opening, number)
+        if self._guards.max_steps is not None and number > self._guards.max_steps:
+            raise Ended("step_limit", error=f"No answer by step {self._guards.max_steps}.")
+        self._ask_for_answer(number)
+        self._pen.write_label(self._protocol.opening, number)
+
+    def _begin_first_step(self) -> None:
+        """The prompt ends with the first step's label, so where that step is the last one, the request stands behind it."""
+        if self._ask_for_answer(1):
+            self._pen.write_label(self._protocol.opening, 1)
+
+    def _ask_for_answer(self, number: int) -> bool:
+        """Tell the model to answer, if step `number` is the last; whether it was."""
+        if not (self._guards.final_answer and number == self._guards.max_steps):
+            return False
+        text = notices.ask_for_answer(self._protocol, number)
+        self._recorder.record("notice", step=number, text=text)
+        self._pen.write_observation(Observation(text, kind="notice"), number)
+        return True
 
     def _record_observation(
         self, number: int, observation: Observation, *, traceback: str | None = None, started: float | None = None
@@ -214,3 +234,13 @@ class Episode:
         if started is not None:
             values["seconds"] = round(self._recorder.elapsed() - started, 6)
         self._recorder.record("observation", step=number, **values)
+
+
+def _fit_edit(edited: Call, tool: Tool) -> tuple[dict[str, Any], str]:
+    """The arguments of an edited call, and why they don't fit `tool`, empty where they do."""
+    if edited.name != tool.name:
+        return {}, f"It calls another tool, {edited.name!r}."
+    if not isinstance(edited.arguments, Mapping):
+        return {}, f"Its arguments are no dict: {edited.arguments!r:.100}"
+    fitted = fit_arguments(edited.arguments, tool)
+    return ({}, fitted.message) if isinstance(fitted, Misfit) else (fitted, "")

@@ -120,7 +120,8 @@ class _Decisions:
     """Decides about calls as it was decided then."""
 
     def __init__(self, trace: Trace) -> None:
-        self._events = deque(event for event in trace.events if event["event"] == "approval")
+        approvals = (event for event in trace.events if event["event"] == "approval")
+        self._events = deque(event for event in approvals if event["decision"] != "refused")
 
     def __call__(self, call: Call, tool: Tool) -> bool | Call:
         event = self._events.popleft() if self._events else {"decision": "denied"}

@@ -18,7 +18,8 @@ from local_react.tools.toolbox import Toolbox
 from local_react.trace import Ending
 
 Approve = Callable[[Call, Tool], "bool | Call"]
-"""Asked before a tool that needs approval: True runs the call, False denies it, a Call runs that one instead."""
+"""Asked before a tool that needs approval: True runs the call, False denies it, a Call runs that one instead. One
+that doesn't fit the tool is refused, and `approve` asked again, three times at most."""
 
 Waiting = Union[Generation, "Future[Any]"]
 """What an episode yields: it goes on when this is done."""

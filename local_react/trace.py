@@ -9,7 +9,8 @@ Every event is a JSON object with `event` (its kind) and `t` (seconds since the 
     completion   step, text, reason, label, pieces, n_sampled, n_forced, n_evaluated, n_decode_calls, n_cut_bytes, seconds,
                  and where they say something: logprobs, n_masks, choices
     action       step, kind (call, answer, malformed), its fields and notes, seen_in (the sources of grounded arguments)
-    approval     step, decision (approved, edited, denied), arguments if edited
+    approval     step, decision (approved, edited, denied, refused for an edit that doesn't fit), arguments if edited, error
+                 if refused
     observation  step, kind, text as shown, is_error, full where it was cut, traceback, seconds
     notice       step, text: a notice that belongs to no action
     end          ending, answer, error, n_tokens, n_evaluated, n_sampled, n_forced, n_decode_calls

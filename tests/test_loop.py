@@ -415,14 +415,52 @@ def test_a_call_that_needs_approval_is_approved_edited_or_denied(approve: Any, e
     assert unguarded.ending == "answered"
 
 
-def test_an_edit_that_does_not_fit_is_the_callers_mistake() -> None:
+def edits(*decisions: object) -> Callable[[Call, Tool], Any]:
+    """Decides so, one after the other."""
+    left = list(decisions)
+    return lambda call, tool: left.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("edit", "why"),
+    [
+        (Call("refund", {"amount": 1}), "charge"),
+        (Call("refund", {"charge": "c", "amount": "much"}), "much"),
+        (Call("search", {"query": "x"}), "another tool"),
+        (Call("refund", None), "no dict"),
+    ],
+)
+def test_an_edit_that_does_not_fit_is_refused_and_asked_for_again(edit: Call, why: str) -> None:
+    """Regression: it raised SettingsError in the middle of the run, whose episode was lost."""
+    paid: list[float] = []
+
     def refund(charge: str, amount: float) -> str:
         """Pay back."""
+        paid.append(amount)
         return "paid"
 
-    tools = [Tool.from_function(refund, needs_approval=True)]
-    with pytest.raises(SettingsError, match="doesn't fit refund"):
-        play([' t\nAction: refund[charge="c", amount=1]\n'], tools=tools, approve=lambda call, tool: Call("refund", {"amount": 1}))
+    script = [' t\nAction: refund[charge="c", amount=1]\n', FINISH]
+    tools = [Tool.from_function(refund, needs_approval=True), search]
+    trace = play(script, tools=tools, approve=edits(edit, Call("refund", {"charge": "c", "amount": 2})))
+    decisions = [event for event in trace.events if event["event"] == "approval"]
+    assert [event["decision"] for event in decisions] == ["refused", "edited"]
+    assert why in decisions[0]["error"] and paid == [2]
+    assert trace.ending == "answered"
+    hopeless = play(script, tools=tools, approve=lambda call, tool: edit)
+    assert (hopeless.ending, paid) == ("denied", [2])
+    assert "refund" in hopeless.error and why in hopeless.error
+
+
+@pytest.mark.parametrize("protocol", ["finish", "numbered", "answer", "act"])
+def test_a_run_of_one_step_is_asked_for_its_answer(protocol: str) -> None:
+    """Regression: the request stood before the second step and later ones only."""
+    answer = {"answer": " t\nAnswer: it", "act": " finish[it]", "numbered": " t\nAction 1: finish[it]"}.get(protocol, FINISH)
+    trace = play([answer], protocol=protocol, max_steps=1)
+    assert [event["step"] for event in trace.events if event["event"] == "notice"] == [1]
+    assert "This is the last step." in prompt_text(trace)
+    assert (trace.ending, trace.answer) == ("answered", "it")
+    unasked = play([answer], protocol=protocol, guards=Guards(max_steps=1, final_answer=False))
+    assert "last step" not in prompt_text(unasked) and unasked.ending == "answered"
 
 
 def test_the_demo_names_the_tools_that_need_approval() -> None:

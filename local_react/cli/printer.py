@@ -45,7 +45,7 @@ class Printer:
             case "action":
                 self._show_action(event)
             case "approval":
-                self._note(f"({event['decision']})")
+                self._note(f"({event['decision']}: {event['error']})" if "error" in event else f"({event['decision']})")
             case "observation":
                 self._show_observation(event["kind"], event["text"], event["step"], event.get("is_error", False))
             case "notice":
