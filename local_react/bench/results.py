@@ -1,7 +1,8 @@
 """The results folder: every episode that was run, in one file that only grows.
 
     results.json      the version of this layout, and of the program that began it
-    episodes.jsonl    one line an episode: its item, the verdict on its answer, and the events of its trace
+    episodes.jsonl    one line an episode: its item, the verdict on its answer, and the events of its trace; between them a
+                      line for each command that wrote here, and for each part of a matrix that couldn't be run
     writer.lock       held by the process that writes
 
 An episode is written when it has ended, in one go, and is on disk before the next one begins; so a run that was killed
@@ -13,11 +14,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Union
 
 from filelock import FileLock, Timeout
 
@@ -47,7 +48,15 @@ class Missed:
     why: str
 
 
-Entry = Recorded | Missed
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A command began to write here: its words, and the machine that it ran on."""
+
+    command: str
+    environment: Mapping[str, Any]
+
+
+Entry = Union[Recorded, Missed, Begun]
 
 
 class Results:
@@ -69,7 +78,7 @@ class Results:
             entry = _read_entry(line)
             if entry is None:
                 self.n_damaged += 1
-            elif isinstance(entry, Missed):
+            elif not isinstance(entry, Recorded):
                 yield entry
             elif entry.item.key not in seen:
                 seen.add(entry.item.key)
@@ -99,6 +108,10 @@ class ResultsWriter:
     def add(self, item: Item, trace: Trace, is_right: bool | None) -> None:
         """Record an episode. Raises TraceError where the disk won't take it; the folder is then as it was before."""
         self._write({"item": item.write(), "is_right": is_right, "events": trace.events})
+
+    def begin(self, command: str, environment: Mapping[str, Any]) -> None:
+        """Record that a command writes here from now on."""
+        self._write({"command": command, "environment": dict(environment)})
 
     def miss(self, what: str, why: str) -> None:
         """Record that a part of the matrix couldn't be run."""
@@ -203,6 +216,8 @@ def _read_entry(line: bytes) -> Entry | None:
         values = json.loads(line)
         if "missed" in values:
             return Missed(str(values["missed"]), str(values["why"]))
+        if "command" in values:
+            return Begun(str(values["command"]), dict(values["environment"]))
         item, trace = read_item(values["item"]), Trace(values["events"])
         for event in trace.events:
             check_event(event, "the line")

@@ -13,7 +13,7 @@ from local_react import ScriptedModel, SettingsError
 from local_react.bench.arms import FREE
 from local_react.bench.execution import run_items
 from local_react.bench.items import Item
-from local_react.bench.results import EPISODES, MARK, Missed, Recorded, Results, open_results
+from local_react.bench.results import EPISODES, MARK, Begun, Missed, Recorded, Results, open_results
 from tests.bench.colours import Colours, answer, look
 
 WORLD = Colours()
@@ -45,8 +45,9 @@ def test_what_was_written_is_read_again(tmp_path):
     assert results.n_damaged == 0
     with open_results(tmp_path / "run") as writer:
         assert writer.done == {one.item.key for one in recorded}
+        writer.begin("bench run", {"cpu": "fast"})
         writer.miss("model x", "It is broken.")
-    assert list(results) == [*recorded, Missed("model x", "It is broken.")]
+    assert list(results) == [*recorded, Begun("bench run", {"cpu": "fast"}), Missed("model x", "It is broken.")]
     assert results.find(recorded[1].item.key[:9]) == recorded[1]
 
 

@@ -1,0 +1,90 @@
+"""The evidence of a results folder, read once: grades, ledgers, explained tokens, and examples to look at.
+
+Traces are large, so they are read one by one and not kept; of each kind of failure a few examples are.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from local_react.bench.grading import Grade, Judge, grade
+from local_react.bench.ledger import Ledger, add_ledgers, keep_ledger
+from local_react.bench.microscope import Place, find_places
+from local_react.bench.results import Begun, Missed, Recorded, Results
+from local_react.errors import TraceError
+
+N_EXAMPLES = 2
+"""So many examples of each kind of failure are kept for each arm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An episode to look at, and what it is an example of."""
+
+    of: str
+    grade: Grade
+    recorded: Recorded
+
+
+@dataclass(slots=True, kw_only=True)
+class Evidence:
+    """What a results folder says. `ledgers` are by model and arm."""
+
+    grades: list[Grade] = field(default_factory=list)
+    ledgers: dict[tuple[str, str], Ledger] = field(default_factory=dict)
+    places: list[Place] = field(default_factory=list)
+    examples: list[Example] = field(default_factory=list)
+    begun: list[Begun] = field(default_factory=list)
+    missed: list[Missed] = field(default_factory=list)
+    models: dict[str, Mapping[str, object]] = field(default_factory=dict)
+    limits: Mapping[str, object] = field(default_factory=dict)
+    n_damaged: int = 0
+
+
+def gather(results: Results, judges: Mapping[str, Judge] | None = None) -> Evidence:
+    """Read a results folder. `judges` decide about answers by world; of a world without one, the recorded verdict counts."""
+    evidence = Evidence()
+    ledgers: dict[tuple[str, str], list[Ledger]] = defaultdict(list)
+    n_kept: dict[tuple[str, str], int] = defaultdict(int)
+    for entry in results:
+        match entry:
+            case Begun():
+                evidence.begun.append(entry)
+            case Missed():
+                evidence.missed.append(entry)
+            case Recorded(item=item):
+                found = grade(entry, (judges or {}).get(item.task.world))
+                evidence.grades.append(found)
+                evidence.models.setdefault(item.model_name, item.model)
+                evidence.limits = item.limits
+                evidence.places += find_places(entry.trace, item.key)
+                try:
+                    ledgers[item.model_name, item.arm.name].append(keep_ledger(entry.trace))
+                except TraceError:
+                    pass  # an episode that broke off before its prompt has no tokens to account for
+                for failure in sorted({*found.failures, *found.codes}):
+                    if n_kept[item.arm.name, failure] < N_EXAMPLES:
+                        n_kept[item.arm.name, failure] += 1
+                        evidence.examples.append(Example(failure, found, entry))
+    evidence.ledgers = {key: add_ledgers(kept) for key, kept in ledgers.items()}
+    evidence.n_damaged = results.n_damaged
+    return evidence
+
+
+def add_evidence(parts: Iterable[Evidence]) -> Evidence:
+    """The evidence of several folders as one."""
+    total = Evidence()
+    for part in parts:
+        total.grades += part.grades
+        total.places += part.places
+        total.examples += part.examples
+        total.begun += part.begun
+        total.missed += part.missed
+        total.models |= part.models
+        total.limits = total.limits or part.limits
+        total.n_damaged += part.n_damaged
+        for key, ledger in part.ledgers.items():
+            total.ledgers[key] = add_ledgers([total.ledgers[key], ledger]) if key in total.ledgers else ledger
+    return total
