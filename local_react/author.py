@@ -1,4 +1,7 @@
-"""How the model writes one step: freely up to a stop, or, under a constraint, a thought and then a call in its language."""
+"""How the model writes one step: freely up to a stop, or, under a constraint, a thought and then a call in its language.
+
+A reasoning model writes a think block before its first step, freely: stops and constraint are armed only behind it.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,13 @@ from typing import Any
 from local_react.decode.completion import Completion, join_step
 from local_react.decode.generate import Decoder, Generation
 from local_react.decode.stop import StopScanner
+from local_react.decode.tag import TagScanner
 from local_react.decode.transcript import Transcript
 from local_react.grounding import Candidates
+from local_react.language.thinking import ThinkTags
 from local_react.pen import Pen
 from local_react.recorder import Recorder
-from local_react.setup import Ended, Setup, Waiting
+from local_react.setup import MIN_STEP_TOKENS, Ended, Setup, Waiting
 from local_react.trace import spell_pieces
 
 LABEL_ROOM = 8
@@ -46,10 +51,31 @@ class Author:
             completion = yield from self._write_constrained(number, n_calls, candidates)
         self._pen.follow(completion)
         self._n_sampled += completion.n_sampled
-        values = asdict(completion) | {"pieces": spell_pieces(completion.pieces)}
-        values = {name: value for name, value in values.items() if value not in (None, ()) and (value or name != "n_masks")}
-        self._recorder.record("completion", step=number, **values, seconds=round(self._recorder.elapsed() - started, 6))
+        self._record("completion", completion, started, step=number)
         return completion
+
+    def think_first(self, tags: ThinkTags) -> Generator[Waiting, Any, None]:
+        """The think block ahead of the first step, up to its closing tag or its budget; the program then opens the step."""
+        started = self._recorder.elapsed()
+        guards = self._setup.guards
+        room = self._decoder.window - len(self._transcript) - 2 * MIN_STEP_TOKENS
+        if room < 1:
+            raise Ended("context_full", error=f"The window of {self._decoder.window:,} tokens has no room for a think block.")
+        limits = [room, guards.max_think_tokens, guards.max_tokens]
+        block = yield from self._generate(Generation(
+            self._transcript, self._sampler, TagScanner(tags.closing),
+            max_tokens=min(limit for limit in limits if limit is not None), n_top_logprobs=self._setup.n_top_logprobs,
+            on_text=lambda text: self._recorder.stream("think_delta", text=text),
+        ))
+        self._n_sampled += block.n_sampled
+        self._record("thinking", block, started)
+        self._pen.end_thinking(block, tags)
+
+    def _record(self, kind: str, completion: Completion, started: float, **values: Any) -> None:
+        """Record what was generated, without what says nothing."""
+        values |= asdict(completion) | {"pieces": spell_pieces(completion.pieces)}
+        values = {name: value for name, value in values.items() if value not in (None, ()) and (value or name != "n_masks")}
+        self._recorder.record(kind, **values, seconds=round(self._recorder.elapsed() - started, 6))
 
     def _write_freely(self, number: int) -> Generator[Waiting, Any, Completion]:
         protocol, guards = self._setup.protocol, self._setup.guards

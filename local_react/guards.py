@@ -23,6 +23,7 @@ class Guards:
     tool_time_limits      each tool has its time limit
     observation_tokens    an observation is cut to this many tokens
     max_thought_tokens    under a constraint, a thought is cut to this many tokens
+    max_think_tokens      a think block is cut to this many tokens
     max_steps, max_step_tokens, max_tokens (sampled in the run), time_limit_s (seconds)
     compile_limit_s       a constraint that takes more seconds to compile is refused
     min_calls             an answer before this many calls is refused
@@ -44,6 +45,7 @@ class Guards:
     max_steps: int | None = 10
     max_step_tokens: int = 256
     max_thought_tokens: int | None = 96
+    max_think_tokens: int | None = 1024
     max_tokens: int | None = None
     time_limit_s: float | None = None
     compile_limit_s: float | None = 5.0

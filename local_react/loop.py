@@ -7,7 +7,7 @@ parser sees only the step that has just been written, and nothing is read back o
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -15,13 +15,14 @@ from local_react.author import Author
 from local_react.decode.completion import Completion
 from local_react.decode.generate import Decoder
 from local_react.errors import ContextOverflow
+from local_react.form import Encoded
 from local_react.grounding import Sightings
 from local_react.guards import CallHistory
 from local_react.language import notices
 from local_react.language.arguments import Misfit, fit_arguments
 from local_react.language.observation import cut
 from local_react.language.parse import parse_step
-from local_react.language.prompt import Prompt, count_parts
+from local_react.language.prompt import Prompt
 from local_react.language.step import Action, Answer, Call, Malformed, Observation
 from local_react.pen import Pen
 from local_react.recorder import Recorder
@@ -37,14 +38,13 @@ class Episode:
     """One run of the loop on one question."""
 
     def __init__(
-        self, setup: Setup, question: str, prompt: Prompt, prompt_ids: Sequence[int], n_shared: int, recorder: Recorder
+        self, setup: Setup, question: str, prompt: Prompt, tokens: Encoded, recorder: Recorder
     ) -> None:
         self._setup = setup
         self._guards = setup.guards
         self._protocol = setup.protocol
         self._prompt = prompt
-        self._prompt_ids = prompt_ids
-        self._n_shared = n_shared
+        self._tokens = tokens
         self._recorder = recorder
         self._history = CallHistory()
         self._sightings = Sightings(setup.toolbox if setup.steering is None else setup.steering.tools)
@@ -57,6 +57,8 @@ class Episode:
         self._open()
         try:
             number = 1
+            if self._prompt.thinking is not None:
+                yield from self._author.think_first(self._prompt.thinking)
             self._begin_first_step()
             while True:
                 action = yield from self._think_and_act(number)
@@ -77,14 +79,13 @@ class Episode:
 
     def _open(self) -> None:
         decoder = self._decoder
-        self._transcript = decoder.open(self._prompt_ids, self._n_shared)
+        self._transcript = decoder.open(self._tokens.ids, self._tokens.n_shared)
         self._pen = Pen(self._transcript, decoder, self._protocol, self._recorder)
         self._author = Author(self._setup, self._transcript, decoder, self._pen, self._recorder)
-        sizes = [len(decoder.vocabulary.piece(id)) for id in self._prompt_ids if id != decoder.vocabulary.bos]
         self._recorder.record(
-            "prompt", parts=count_parts(self._prompt, sizes), n_shared=self._n_shared, n_evaluated=self._transcript.n_evaluated
+            "prompt", parts=self._tokens.parts, n_shared=self._tokens.n_shared, n_evaluated=self._transcript.n_evaluated
         )
-        self._recorder.record("tokens", owner="program", text=self._prompt.text, ids=list(self._prompt_ids))
+        self._recorder.record("tokens", owner="program", text=self._prompt.text, ids=list(self._tokens.ids))
 
     def _think_and_act(self, number: int) -> Generator[Waiting, Any, Action]:
         """Let the model write its step, and read it."""

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from local_react.decode.completion import Completion
 from local_react.decode.generate import Decoder
 from local_react.decode.transcript import Owner, Transcript
 from local_react.errors import ContextOverflow
+from local_react.form import encode_pieces
 from local_react.language.observation import NOTHING_RUN, indent
+from local_react.language.prompt import Piece
 from local_react.language.protocol import LabelKind, Protocol
 from local_react.language.step import Observation
+from local_react.language.thinking import ThinkTags
 from local_react.recorder import Recorder
 
 
@@ -53,6 +58,20 @@ class Pen:
         """Begin the action line of a step behind its thought; None where the model chooses the label. Returns the text."""
         return self.begin_line("" if number is None else self._protocol.label("action", number))
 
+    def end_thinking(self, block: Completion, tags: ThinkTags) -> None:
+        """Close the think block that the model has just written, where it hasn't itself, and open the first step."""
+        closing = ""
+        if block.reason != "stop":
+            is_fresh = block.label or not tags.lead or block.text.endswith(tags.lead)
+            closing = ("" if is_fresh else tags.lead) + tags.closing[len(block.label) :]
+        label = self._protocol.label(self._protocol.opening, 1)
+        self.write_pieces([Piece("thinking", closing + tags.gap, True), Piece("step", label)])
+
+    def write_pieces(self, pieces: Sequence[Piece]) -> None:
+        """Append text of the program's, of which the trusted pieces may hold control tokens."""
+        ids, _ = encode_pieces(pieces, self._decoder.vocabulary)
+        self._append(ids, "".join(piece.text for piece in pieces), "program")
+
     def write_observation(self, observation: Observation, number: int) -> None:
         """Write what came back, with its label; further lines are indented."""
         self.write_label(observation.kind, number)
@@ -62,7 +81,9 @@ class Pen:
         """Append a text."""
         if not text:
             return
-        ids = self._decoder.vocabulary.tokenize(text)
+        self._append(self._decoder.vocabulary.tokenize(text), text, owner)
+
+    def _append(self, ids: list[int], text: str, owner: Owner) -> None:
         window, needed = self._decoder.window, len(self._transcript) + len(ids)
         if needed >= window:
             raise ContextOverflow("The run", needed=needed + 1, available=window, window=window)

@@ -10,8 +10,13 @@ from typing import Any
 from local_react.trace import Ending, Event, Trace, TraceFile, encode
 
 OnEvent = Callable[[Event], None]
-"""Called with each event of a run, with {"event": "delta", "step": …, "text": …} as the model writes, and with {"event":
-"trace_failed", "error": …} once, where the trace file can't be written any more."""
+"""Called with each event of a run, and with those of `STREAMED`: {"event": "delta", "step": …, "text": …} as the model
+writes, {"event": "think_delta", "text": …} as it writes its think block, {"event": "note", "text": …} once, where another
+form than its own chat template is used, and {"event": "trace_failed", "error": …} once, where the trace file can't be
+written any more."""
+
+STREAMED = frozenset({"delta", "think_delta", "note", "trace_failed"})
+"""The events that are told to listeners only, and not kept in the trace."""
 
 
 class Recorder:

@@ -20,11 +20,14 @@ from local_react.decode.scripted import ScriptedModel
 from local_react.decode.stop import StopScanner
 from local_react.decode.transcript import Transcript
 from local_react.errors import ModelError, SettingsError, ToolError, TraceError
+from local_react.form import Form
 from local_react.guards import Guards
 from local_react.language.protocol import Protocol
 from local_react.language.regular import EPSILON, Regular
 from local_react.language.step import Call, Observation
+from local_react.language.thinking import ThinkTags
 from local_react.llama.sampling import Sampling
+from local_react.recorder import STREAMED
 from local_react.runs import play
 from local_react.setup import Setup
 from local_react.steering import Steering
@@ -59,10 +62,11 @@ def replay(trace: Trace, tools: Toolbox | None = None) -> Trace:
         guards, protocol = _read_guards(start["settings"]), Protocol(**start["protocol"])
         toolbox = tools if tools is not None else RecordedToolbox(_read_tools(start), _read_observations(trace))
         question = start["question"]
-        script = [part for event in trace.completions for part in _read_parts(event)]
+        script = [part for event in trace.generations for part in _read_parts(event)]
         setup = Setup(
             protocol=protocol, toolbox=toolbox, guards=guards, sampling=Sampling(), strict=start["settings"]["strict"],
             n_top_logprobs=None, approve=_Decisions(trace), steering=_read_steering(start["settings"], protocol, toolbox),
+            form=_read_form(start["settings"]),
         )
     except (AttributeError, KeyError, TypeError, ValueError, SettingsError, ToolError) as error:
         raise TraceError(f"The trace can't be replayed: {type(error).__name__}: {error}.") from error
@@ -75,7 +79,7 @@ def replay(trace: Trace, tools: Toolbox | None = None) -> Trace:
     except ModelError:
         # The script is at its end, where the record breaks off.
         pass
-    return Trace(event for event in events if event["event"] != "delta")
+    return Trace(event for event in events if event["event"] not in STREAMED)
 
 
 def first_difference(recorded: Trace, replayed: Trace) -> Difference | None:
@@ -152,6 +156,12 @@ def _read_parts(event: Event) -> list[list[bytes]]:
     """What was generated in one go: the whole completion, or the thought and the action, with the program's label between."""
     pieces, n_thought = read_pieces(event["pieces"]), event.get("n_thought_pieces")
     return [pieces] if n_thought is None else [pieces[:n_thought], pieces[n_thought + 1 :]]
+
+
+def _read_form(settings: Mapping[str, Any]) -> Form:
+    """Plain text, since no model reads it; with a think block where there was one."""
+    tags = settings.get("think")
+    return Form() if tags is None else Form(tags=ThinkTags(**tags))
 
 
 class RecordedSteering(Steering):

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, Union
+from typing import Any
 
 from local_react.decode.engines import ENGINES, make_engine
 from local_react.decode.generate import Decoder
 from local_react.decode.scripted import ScriptedModel
 from local_react.errors import ContextOverflow, SettingsError
+from local_react.form import NONE, AnyModel, Encoded, choose_form, encode, read_date
 from local_react.grounding import with_grounding
 from local_react.guards import Guards
 from local_react.language.exemplars import default_exemplars
 from local_react.language.prompt import Exemplar, Prompt, build_prompt
 from local_react.language.protocol import Protocol
-from local_react.llama.model import Model
+from local_react.language.template import ChatTemplate
+from local_react.language.thinking import Choice
 from local_react.llama.sampling import Sampling
 from local_react.loop import Episode
+from local_react.recommendation import choose_sampling
 from local_react.recorder import OnEvent, Recorder
 from local_react.schedule import Scheduler
 from local_react.setup import MIN_STEP_TOKENS, Approve, Setup
@@ -31,11 +34,6 @@ from local_react.tools.tool import Tool
 from local_react.tools.toolbox import Toolbox
 from local_react.trace import VERSION as TRACE_VERSION, Trace, TraceFile
 from local_react.version import VERSION
-
-AnyModel = Union[Model, ScriptedModel]
-"""What a run can run on."""
-
-Settings = TypeVar("Settings", Guards, Sampling)
 
 
 class NotGiven(Enum):
@@ -50,8 +48,10 @@ NOT_GIVEN = NotGiven.NOT_GIVEN
 def run(
     question: str, *, model: AnyModel, tools: Iterable[Any] = (), protocol: Protocol | str = "finish",
     exemplars: Sequence[Exemplar] | None = None, instructions: str | None = None, strict: bool = False,
+    template: str | Path | ChatTemplate = NONE, think: Choice = "auto",
     max_steps: int | None | NotGiven = NOT_GIVEN, max_step_tokens: int | NotGiven = NOT_GIVEN, guards: Guards = Guards(),
-    temperature: float | NotGiven = NOT_GIVEN, seed: int | NotGiven = NOT_GIVEN, sampling: Sampling = Sampling(),
+    temperature: float | NotGiven = NOT_GIVEN, seed: int | NotGiven = NOT_GIVEN,
+    sampling: Sampling | Mapping[str, Any] | None = None,
     logprobs: int | None = None, constrain: bool | Reach = False, engine: str = "llguidance",
     ground: bool = False, explain: bool = False, approve: Approve | None = None, on_event: OnEvent | None = None,
     trace: str | Path | None = None, clock: Callable[[], float] = time.time,
@@ -59,9 +59,14 @@ def run(
     """Answer a question: let the model think, call tools and read their results until the run ends.
 
     `tools` are Python functions, `Tool`s or a `Toolbox`. `exemplars=None` makes two from the tools; `()` gives none.
-    `max_steps` and `max_step_tokens` (10 and 256) are short for those of `guards`, `temperature` and `seed` (0 and 0) for
-    those of `sampling`: give the whole object for the rest of the settings. `logprobs` keeps the log-probability of each
-    sampled token and those of so many likeliest ones. `trace` is a file to write the trace to as the run goes.
+    `max_steps` and `max_step_tokens` (10 and 256) are short for those of `guards`, `temperature` and `seed` for those of
+    `sampling`. `sampling` is a `Sampling`, or a dict with some of its fields: what is left out is what the model's author
+    recommends in the file, else greedy. `logprobs` keeps the log-probability of each sampled token and those of so many
+    likeliest ones. `trace` is a file to write the trace to as the run goes.
+
+    `template` is the form of the prompt: "auto" for the model's own chat template, "none" for plain text, or another
+    template or its file. `think` says whether the model thinks before its first step: "on", "off", or "auto" for what its
+    template has; that think block has a budget of `Guards.max_think_tokens`.
 
     `constrain` holds the model to the language of its steps: True or "action" for the action of each step, "step" for its
     thought too, "repair" for the step after a malformed one only. `engine` is "llguidance", "gbnf" or "outlines". A
@@ -74,9 +79,10 @@ def run(
     """
     traces = run_many(
         [question], n_parallel=1, model=model, tools=tools, protocol=protocol, exemplars=exemplars, instructions=instructions,
-        strict=strict, max_steps=max_steps, max_step_tokens=max_step_tokens, guards=guards, temperature=temperature,
-        seed=seed, sampling=sampling, logprobs=logprobs, constrain=constrain, engine=engine, ground=ground, explain=explain,
-        approve=approve, on_event=None if on_event is None else lambda index, event: on_event(event),
+        strict=strict, template=template, think=think, max_steps=max_steps, max_step_tokens=max_step_tokens, guards=guards,
+        temperature=temperature, seed=seed, sampling=sampling, logprobs=logprobs, constrain=constrain,
+        engine=engine, ground=ground, explain=explain, approve=approve,
+        on_event=None if on_event is None else lambda index, event: on_event(event),
         trace=None if trace is None else lambda index: trace, clock=clock,
     )
     return traces[0]
@@ -85,9 +91,10 @@ def run(
 def run_many(
     questions: Sequence[str], *, model: AnyModel, tools: Iterable[Any] = (), n_parallel: int = 8,
     protocol: Protocol | str = "finish", exemplars: Sequence[Exemplar] | None = None, instructions: str | None = None,
-    strict: bool = False, max_steps: int | None | NotGiven = NOT_GIVEN, max_step_tokens: int | NotGiven = NOT_GIVEN,
+    strict: bool = False, template: str | Path | ChatTemplate = NONE, think: Choice = "auto",
+    max_steps: int | None | NotGiven = NOT_GIVEN, max_step_tokens: int | NotGiven = NOT_GIVEN,
     guards: Guards = Guards(), temperature: float | NotGiven = NOT_GIVEN, seed: int | NotGiven = NOT_GIVEN,
-    sampling: Sampling = Sampling(), logprobs: int | None = None, constrain: bool | Reach = False,
+    sampling: Sampling | Mapping[str, Any] | None = None, logprobs: int | None = None, constrain: bool | Reach = False,
     engine: str = "llguidance", ground: bool = False, explain: bool = False, approve: Approve | None = None,
     on_event: Callable[[int, Any], None] | None = None, trace: Callable[[int], str | Path] | None = None,
     seeds: Sequence[int] | None = None, toolboxes: Sequence[Toolbox] | None = None, clock: Callable[[], float] = time.time,
@@ -105,11 +112,13 @@ def run_many(
         raise SettingsError(f"There is no engine called {engine!r}. The engines are {', '.join(ENGINES)}.")
     if not constrain and (ground or explain):
         raise SettingsError(f"{'ground' if ground else 'explain'} says something about the constraint. Give constrain, too.")
-    guards = _with(guards, max_steps=max_steps, max_step_tokens=max_step_tokens)
+    guards = replace(guards, **_given(max_steps=max_steps, max_step_tokens=max_step_tokens))
+    chosen, sources = choose_sampling(sampling, model, _given(temperature=temperature, seed=seed))
     setup = Setup(
         protocol=Protocol.preset(protocol) if isinstance(protocol, str) else protocol,
-        toolbox=_toolbox(tools, guards), guards=guards, sampling=_with(sampling, temperature=temperature, seed=seed),
+        toolbox=_toolbox(tools, guards), guards=guards, sampling=chosen, sampling_from=sources,
         strict=strict, n_top_logprobs=logprobs, approve=approve, steering=None,
+        form=choose_form(model, template, think=think, clock=clock),
     )
     if constrain:
         reach: Reach = "action" if constrain is True else constrain
@@ -149,20 +158,25 @@ def play(
     _check_names(setup.protocol, setup.toolbox)
     if exemplars is None:
         exemplars = choose_exemplars(setup.protocol, setup.toolbox)
+    form = setup.form
+    today = None if form.template is None else read_date(clock)
     prompts = [
-        build_prompt(question, setup.protocol, setup.toolbox, exemplars, instructions=instructions) for question in questions
+        form.dress(build_prompt(question, setup.protocol, setup.toolbox, exemplars, instructions=instructions), today=today)
+        for question in questions
     ]
     encoded = [_encode(prompt, setup.guards, model) for prompt in prompts]
     recorders: list[Recorder] = []
 
     def episodes() -> Iterable[Episode]:
-        for index, (question, prompt, (ids, n_shared)) in enumerate(zip(questions, prompts, encoded)):
+        for index, (question, prompt, tokens) in enumerate(zip(questions, prompts, encoded)):
             listener = None if on_event is None else partial(on_event, index)
             file = None if trace is None else TraceFile(trace(index))
             recorder = Recorder(clock=clock, file=file, on_event=listener)
             recorder.start(**_describe(own[index], question, prompt, model))
             recorders.append(recorder)
-            yield Episode(own[index], question, prompt, ids, n_shared, recorder)
+            if form.note is not None and index == 0:
+                recorder.stream("note", text=form.note)
+            yield Episode(own[index], question, prompt, tokens, recorder)
 
     if prompts:
         with model.context(min(n_parallel, len(prompts))) as context:
@@ -203,8 +217,8 @@ def _steer(setup: Setup, model: AnyModel, *, reach: Reach, engine: str, grounds:
     return steering
 
 
-def _with(settings: Settings, **changes: Any) -> Settings:
-    return replace(settings, **{name: value for name, value in changes.items() if value is not NOT_GIVEN})
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not NOT_GIVEN}
 
 
 def _toolbox(tools: Iterable[Any], guards: Guards) -> Toolbox:
@@ -220,24 +234,22 @@ def _check_names(protocol: Protocol, toolbox: Toolbox) -> None:
         raise SettingsError(f"The tool {taken} is called like the word that ends a run. Rename it, or the protocol's finish.")
 
 
-def _encode(prompt: Prompt, guards: Guards, model: AnyModel) -> tuple[list[int], int]:
-    """The prompt's token ids, and how many of them every prompt of this run begins with."""
-    vocabulary = model.vocabulary
-    start = [vocabulary.bos] if vocabulary.wants_bos and vocabulary.bos is not None else []
-    ids = start + vocabulary.tokenize(prompt.text)
-    shared = start + vocabulary.tokenize(prompt.shared_text)
-    n_shared = next((n for n, (one, other) in enumerate(zip(ids, shared)) if one != other), min(len(ids), len(shared)))
-    needed = len(ids) + min(MIN_STEP_TOKENS, guards.max_step_tokens)
+def _encode(prompt: Prompt, guards: Guards, model: AnyModel) -> Encoded:
+    """The prompt in tokens. Raises ContextOverflow where the window has no room for a step behind it."""
+    tokens = encode(prompt, model.vocabulary)
+    n_ids, n_shared = len(tokens.ids), tokens.n_shared
+    needed = n_ids + min(MIN_STEP_TOKENS, guards.max_step_tokens)
     if needed > model.window:
-        what = f"The prompt has {len(ids):,} tokens ({n_shared:,} before the question), and with room for a step it"
+        what = f"The prompt has {n_ids:,} tokens ({n_shared:,} before the question), and with room for a step it"
         raise ContextOverflow(what, needed=needed, available=model.window, window=model.window)
-    return ids, n_shared
+    return tokens
 
 
 def _describe(setup: Setup, question: str, prompt: Prompt, model: AnyModel) -> dict[str, Any]:
     return {
         "version": TRACE_VERSION, "local_react": VERSION, "question": question, "model": model.describe(),
-        "settings": asdict(setup.guards) | asdict(setup.sampling) | {"strict": setup.strict} | _describe_steering(setup),
+        "settings": asdict(setup.guards) | asdict(setup.sampling) | {"sampling_from": dict(setup.sampling_from)}
+        | {"strict": setup.strict} | setup.form.describe() | _describe_steering(setup),
         "protocol": asdict(setup.protocol), "tools": list(setup.toolbox),
         "toolbox": [_describe_tool(tool) for tool in setup.toolbox.values()],
         "toolbox_fingerprint": setup.toolbox.fingerprint, "prompt_fingerprint": prompt.fingerprint,

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Union
 
 from local_react.decode.generate import Generation
+from local_react.form import Form
 from local_react.guards import Guards
 from local_react.language.protocol import Protocol
 from local_react.language.step import Call
 from local_react.llama.sampling import Sampling
+from local_react.recommendation import Source
 from local_react.steering import Steering
 from local_react.tools.tool import Tool
 from local_react.tools.toolbox import Toolbox
@@ -30,7 +32,10 @@ MIN_STEP_TOKENS = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """Everything that several episodes of one run have in common."""
+    """Everything that several episodes of one run have in common.
+
+    `sampling_from` says where each field of `sampling` comes from.
+    """
 
     protocol: Protocol
     toolbox: Toolbox
@@ -40,6 +45,8 @@ class Setup:
     n_top_logprobs: int | None
     approve: Approve | None
     steering: Steering | None
+    form: Form = Form()
+    sampling_from: Mapping[str, Source] = field(default_factory=dict)
 
 
 class Ended(Exception):

@@ -6,6 +6,7 @@ Every event is a JSON object with `event` (its kind) and `t` (seconds since the 
                  Schema and needs_approval of each), toolbox and prompt fingerprints, time
     prompt       parts (name, text, tokens of each), n_shared, n_evaluated (for the shared prefix)
     tokens       owner (program, model, observation), text, ids: what was appended to the transcript
+    thinking     what the model wrote of its think block: the same fields as a completion, but for the step
     completion   step, text, reason, label, pieces, n_sampled, n_forced, n_evaluated, n_decode_calls, n_cut_bytes, seconds,
                  and where they say something: logprobs, n_masks, choices
     action       step, kind (call, answer, malformed), its fields and notes, seen_in (the sources of grounded arguments)
@@ -53,6 +54,7 @@ _KINDS = {action: kind for kind, action in _ACTIONS.items()}
 
 _NEEDED = {
     "start": (), "prompt": (), "tokens": ("ids",), "completion": ("n_sampled", "n_forced", "n_decode_calls"),
+    "thinking": ("n_sampled", "n_forced", "n_decode_calls"),
     "action": ("kind",), "observation": ("kind", "text"), "notice": ("text",), "approval": ("decision",), "end": (),
 }
 _TYPES: dict[str, type] = {
@@ -159,6 +161,11 @@ class Trace:
         return tuple(event for event in self.events if event["event"] == "completion")
 
     @property
+    def generations(self) -> tuple[Event, ...]:
+        """All that the model wrote: the events of its think block and of its completions, in order."""
+        return tuple(event for event in self.events if event["event"] in ("thinking", "completion"))
+
+    @property
     def ids(self) -> tuple[int, ...]:
         """The token ids of the whole transcript."""
         return tuple(id for event in self.events if event["event"] == "tokens" for id in event["ids"])
@@ -171,22 +178,22 @@ class Trace:
     @property
     def evaluated(self) -> int:
         """How many tokens were evaluated for this episode; at most `n_tokens`."""
-        return sum(event.get("n_evaluated", 0) for event in self.events if event["event"] in ("prompt", "completion"))
+        return sum(event.get("n_evaluated", 0) for event in (self._first("prompt"), *self.generations))
 
     @property
     def sampled(self) -> int:
         """How many tokens were sampled."""
-        return sum(event["n_sampled"] for event in self.completions)
+        return sum(event["n_sampled"] for event in self.generations)
 
     @property
     def forced(self) -> int:
         """How many of the model's tokens were put in without being sampled."""
-        return sum(event["n_forced"] for event in self.completions)
+        return sum(event["n_forced"] for event in self.generations)
 
     @property
     def decode_calls(self) -> int:
         """In how many batches the episode took part."""
-        return sum(event["n_decode_calls"] for event in self.completions)
+        return sum(event["n_decode_calls"] for event in self.generations)
 
     def _first(self, kind: str) -> Event:
         return next((event for event in self.events if event["event"] == kind), {})

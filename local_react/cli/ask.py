@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from local_react.cli.printer import Printer
 from local_react.cli.streams import Answers, Hint, say
 from local_react.cli.text import make_visible, write_json
 from local_react.errors import LocalReactError, TraceError
+from local_react.recorder import STREAMED
 from local_react.runs import run
 from local_react.trace import Event, Trace, write_action
 
@@ -42,6 +43,7 @@ class Desk:
     hint: Hint
     options: Mapping[str, Any]  # the keyword arguments of `run`
     as_json: bool
+    said: set[str] = field(default_factory=set)
 
 
 def ask(desk: Desk, question: str, trace_file: Path | None) -> int:
@@ -56,7 +58,9 @@ def ask(desk: Desk, question: str, trace_file: Path | None) -> int:
         if event["event"] == "trace_failed":
             say(desk.errors, f"Error: {event['error']}")
             return
-        if event["event"] != "delta":
+        if event["event"] == "note":
+            _say_once(desk, event["text"])
+        if event["event"] not in STREAMED:
             events.append(event)
         printer.show(event)
 
@@ -68,6 +72,12 @@ def ask(desk: Desk, question: str, trace_file: Path | None) -> int:
             raise
         trace = Trace(events)
     return report(desk, trace)
+
+
+def _say_once(desk: Desk, text: str) -> None:
+    if text not in desk.said:
+        desk.said.add(text)
+        say(desk.log, text, "dim")
 
 
 def report(desk: Desk, trace: Trace) -> int:

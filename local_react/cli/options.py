@@ -7,15 +7,18 @@ is that of the object which it sets.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import Field, dataclass, fields
 from typing import Any
 
 import click
 
 from local_react.decode.engines import ENGINES
+from local_react.form import NONE
 from local_react.guards import Guards
 from local_react.language.protocol import presets
+from local_react.language.thinking import CHOICES
 from local_react.llama.memory import KV_TYPES
+from local_react.llama.metadata import SAMPLING_KEYS
 from local_react.llama.sampling import Sampling
 from local_react.steering import REACHES
 
@@ -104,6 +107,10 @@ PROMPT = (
     Setting("arguments", "How arguments are written.", click.Choice(["keyword", "positional", "json"]), "keyword"),
     Setting("exemplars", "Worked examples in the prompt: default, none, or a JSON file.", default="default",
             metavar="default|none|FILE.json"),
+    Setting("template", "The form of the prompt: auto for the model's own chat template, none for plain text, or a file.",
+            default=NONE, metavar="auto|none|FILE"),
+    Setting("think", "Think before the first step: on, off, or auto for what the template has.", click.Choice(list(CHOICES)),
+            CHOICES[0]),
     Setting("instructions", "What the prompt begins with.  [default: a general instruction]", metavar="TEXT|@FILE"),
 )
 
@@ -111,6 +118,7 @@ _LIMITS = {
     "max_steps": "Steps of a run, at most; none for no limit.",
     "max_step_tokens": "Tokens of one step, at most.",
     "max_thought_tokens": "Tokens of a thought, at most, under a constraint; none for no limit of its own.",
+    "max_think_tokens": "Tokens of a think block, at most; none for no limit of its own.",
     "max_tokens": "Tokens that the model writes in a run, at most.  [default: none]",
     "time_limit": "Seconds that a run takes, at most.  [default: none]",
     "compile_limit": "Seconds that a constraint takes to compile, at most; none for no limit.",
@@ -136,7 +144,6 @@ GUARD_FIELDS = {"time_limit": "time_limit_s", "compile_limit": "compile_limit_s"
 """The settings whose name differs from the field of `Guards`."""
 
 _GUARDS = {field.name: field for field in fields(Guards)}
-_SAMPLING = {field.name: field.default for field in fields(Sampling)}
 
 
 def _limit(name: str, help: str) -> Setting:
@@ -150,17 +157,31 @@ GUARDS = (
     *(Setting(name, help, default=_GUARDS[name].default, is_switch=True) for name, help in _SWITCHES.items()),
     *_APPROVAL,
 )
+_SAMPLING = {
+    "temperature": "0 is greedy: always the likeliest token.",
+    "top_k": "Sample from so many likeliest tokens; 0 for all.",
+    "top_p": "Sample from the likeliest tokens of this probability; 1 for all.",
+    "min_p": "Leave out tokens below this share of the likeliest one; 0 for none.",
+    "typical_p": "Locally typical sampling; 1 is off.",
+    "repeat_penalty": "Make repeated tokens less likely; 1 is off.",
+    "frequency_penalty": "The same, by how often; 0 is off.",
+    "presence_penalty": "The same, once; 0 is off.",
+    "penalty_last_n": "So many last tokens count for the penalties.",
+    "seed": "The seed of the sampler.",
+}
+
+
+def _draw(field: Field) -> Setting:
+    others = "the author's, else " if field.name in SAMPLING_KEYS.values() else ""
+    number = click.FLOAT if isinstance(field.default, float) else click.INT
+    return Setting(field.name, f"{_SAMPLING[field.name]}  [default: {others}{field.default}]", number)
+
+
+SAMPLING_SOURCES = ("model", "greedy")
 SAMPLING = (
-    Setting("temperature", "0 is greedy: always the likeliest token.", click.FLOAT, _SAMPLING["temperature"]),
-    Setting("top_k", "Sample from so many likeliest tokens; 0 for all.", click.INT, _SAMPLING["top_k"]),
-    Setting("top_p", "Sample from the likeliest tokens of this probability; 1 for all.", click.FLOAT, _SAMPLING["top_p"]),
-    Setting("min_p", "Leave out tokens below this share of the likeliest one; 0 for none.", click.FLOAT, _SAMPLING["min_p"]),
-    Setting("typical_p", "Locally typical sampling; 1 is off.", click.FLOAT, _SAMPLING["typical_p"]),
-    Setting("repeat_penalty", "Make repeated tokens less likely; 1 is off.", click.FLOAT, _SAMPLING["repeat_penalty"]),
-    Setting("frequency_penalty", "The same, by how often; 0 is off.", click.FLOAT, _SAMPLING["frequency_penalty"]),
-    Setting("presence_penalty", "The same, once; 0 is off.", click.FLOAT, _SAMPLING["presence_penalty"]),
-    Setting("penalty_last_n", "So many last tokens count for the penalties.", click.INT, _SAMPLING["penalty_last_n"]),
-    Setting("seed", "The seed of the sampler.", click.INT, _SAMPLING["seed"]),
+    Setting("sampling", "What is not given is as the model's author recommends it in the file, or greedy.",
+            click.Choice(SAMPLING_SOURCES), SAMPLING_SOURCES[0]),
+    *(_draw(field) for field in fields(Sampling)),
 )
 CONSTRAINT = (
     Setting("constrain", "Hold the model to valid calls.", default=False, is_switch=True),

@@ -38,6 +38,11 @@ class Printer:
             case "start":
                 self._protocol, self._step, self._line = Protocol(**event["protocol"]), 0, None
                 self._hint.show("Reading the prompt …")
+            case "think_delta":
+                self._hint.clear()
+                say(self._console, event["text"], THOUGHT, end="")
+            case "thinking":
+                say(self._console, "")
             case "delta":
                 self._stream(event["step"], event["text"])
             case "completion":
@@ -144,6 +149,8 @@ class _Line:
 def events_to_show(trace: Trace) -> Iterator[Event]:
     """The events of a recorded run as they came, with the text of each completion in one piece."""
     for event in trace.events:
+        if event["event"] == "thinking":
+            yield {"event": "think_delta", "text": event["text"]}
         if event["event"] == "completion":
             yield {"event": "delta", "step": event["step"], "text": event["text"]}
         yield event

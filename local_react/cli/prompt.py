@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from local_react.cli.settings_file import with_settings_file
 from local_react.cli.setup import DEFAULT_MODEL, Settings, Wording, load_model, read_wording
 from local_react.cli.streams import Answers, Hint, open_console, say, take_stdout
 from local_react.cli.text import make_visible
-from local_react.language.prompt import Prompt, build_prompt, count_parts
+from local_react.form import NONE, Form, choose_form, encode
+from local_react.language.prompt import Piece, Prompt, build_prompt
 from local_react.llama.files import installed_models
 from local_react.runs import AnyModel, choose_exemplars
 
@@ -36,32 +38,48 @@ def prompt_command(
 ) -> None:
     """Print the prompt, with the tokens that each part costs.
 
-    The fingerprint that --lock writes and --check compares covers everything but the question.
+    What a chat template adds, which alone may hold control tokens, stands between ⟦ and ⟧. The fingerprint that --lock
+    writes and --check compares covers everything but the question.
     """
     if lock is not None and check is not None:
         raise click.UsageError("Give --lock or --check, not both.")
     answers = take_stdout(context)
+    log = open_console(sys.stderr)
     wording = read_wording(settings)
-    prompt = _build(question, wording)
+    model = None if settings["template"] == NONE else _find_model(settings, log)
+    prompt = _build(question, wording, Form() if model is None else _choose_form(model, settings, log))
     if lock is not None:
         _write_lock(Path(lock), prompt, wording)
         return
     if check is not None:
         context.exit(_check(_read_lock(Path(check)), prompt, wording, answers))
-    answers.write(_shown(prompt.text, answers) if only_text or question else _shown(prompt.shared_text, answers))
+    pieces = prompt.pieces if only_text or question else prompt.shared_pieces
+    answers.write(_shown("".join(piece.text if only_text else _mark(piece) for piece in pieces), answers))
     if not only_text:
-        log = open_console(sys.stderr)
-        _show_costs(prompt, question, _find_model(settings, log), answers)
+        _show_costs(prompt, question, model or _find_model(settings, log), answers)
 
 
-def _build(question: str | None, wording: Wording) -> Prompt:
+def _choose_form(model: AnyModel, settings: Settings, log: Console) -> Form:
+    form = choose_form(model, settings["template"], think=settings["think"])
+    if form.note is not None:
+        say(log, form.note)
+    return form
+
+
+def _mark(piece: Piece) -> str:
+    """The text of a piece; what is trusted with control tokens stands between marks."""
+    return f"⟦{piece.text}⟧" if piece.is_trusted else piece.text
+
+
+def _build(question: str | None, wording: Wording, form: Form) -> Prompt:
     exemplars = wording.exemplars
     if exemplars is None:
         exemplars = choose_exemplars(wording.protocol, wording.toolbox)
-    return build_prompt(
+    plain = build_prompt(
         NO_QUESTION if question is None else question, wording.protocol, wording.toolbox, exemplars,
         instructions=wording.instructions,
     )
+    return form.dress(plain, today=datetime.now())
 
 
 def _shown(text: str, answers: Answers) -> str:
@@ -81,10 +99,9 @@ def _show_costs(prompt: Prompt, question: str | None, model: AnyModel | None, an
     """A table of the parts with their tokens, and the sum as a share of the window."""
     if model is None:
         return
-    vocabulary = model.vocabulary
-    ids = vocabulary.tokenize(prompt.text)
-    counts = count_parts(prompt, [len(vocabulary.piece(id)) for id in ids])
-    if vocabulary.wants_bos:
+    tokens = encode(prompt, model.vocabulary)
+    counts = dict(tokens.parts)
+    if tokens.has_bos:
         counts["begin of text"] = 1
     if question is None:
         del counts["question"]

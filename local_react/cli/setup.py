@@ -13,7 +13,7 @@ from typing import Any
 
 from local_react.cli.approval import TerminalApproval, has_terminal
 from local_react.cli.exemplar_file import read_exemplars
-from local_react.cli.options import GUARD_FIELDS, GUARDS, SAMPLING
+from local_react.cli.options import GUARD_FIELDS, GUARDS
 from local_react.cli.streams import Hint
 from local_react.cli.tool_files import DEMO, load_toolbox
 from local_react.decode.scripted import ScriptedModel
@@ -82,9 +82,11 @@ def read_guards(settings: Settings) -> Guards:
     return Guards(**{GUARD_FIELDS.get(setting.name, setting.name): settings[setting.name] for setting in GUARDS})
 
 
-def read_sampling(settings: Settings) -> Sampling:
-    """The sampling that the settings describe."""
-    return Sampling(**{setting.name: settings[setting.name] for setting in SAMPLING})
+def read_sampling(settings: Settings) -> Sampling | dict[str, Any]:
+    """The sampling that the settings describe: whole, or the fields that were given where the rest is the author's."""
+    given = {field.name: settings[field.name] for field in fields(Sampling) if settings[field.name] is not None}
+    whole = Sampling(**given)
+    return whole if settings["sampling"] == "greedy" else given
 
 
 def load_model(settings: Settings, hint: Hint) -> AnyModel:
@@ -136,7 +138,8 @@ def run_options(settings: Settings, hint: Hint) -> dict[str, Any]:
     guards, sampling, wording = read_guards(settings), read_sampling(settings), read_wording(settings)
     return {field.name: getattr(wording, field.name) for field in fields(wording) if field.name != "toolbox"} | {
         "tools": wording.toolbox, "guards": guards, "sampling": sampling, "strict": settings["strict"],
-        "logprobs": settings["logprobs"], "approve": choose_approval(settings, wording.protocol.arguments, hint),
+        "template": settings["template"], "think": settings["think"], "logprobs": settings["logprobs"],
+        "approve": choose_approval(settings, wording.protocol.arguments, hint),
         "constrain": settings["reach"] if settings["constrain"] else False, "engine": settings["engine"],
         "ground": settings["ground"], "explain": settings["explain"], "model": load_model(settings, hint),
     }

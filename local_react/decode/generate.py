@@ -15,6 +15,7 @@ import numpy as np
 
 from local_react.decode.completion import Completion, Reason, TokenChoice, TokenLogprob
 from local_react.decode.stop import StopScanner
+from local_react.decode.tag import TagScanner
 from local_react.decode.transcript import Transcript
 from local_react.errors import ContextOverflow
 from local_react.llama.context import Chunk
@@ -37,6 +38,7 @@ class VocabularyLike(Interface):
     def tokenize(self, text: str | bytes, *, special: bool = False) -> list[int]: ...
     def piece(self, token: int) -> bytes: ...
     def is_end(self, token: int) -> bool: ...
+    def is_control(self, token: int) -> bool: ...
 
 
 class ContextLike(Interface):
@@ -62,7 +64,7 @@ class Generation:
     """
 
     def __init__(
-        self, transcript: Transcript, sampler: SamplerLike, scanner: StopScanner, *, max_tokens: int,
+        self, transcript: Transcript, sampler: SamplerLike, scanner: StopScanner | TagScanner, *, max_tokens: int,
         n_top_logprobs: int | None = None, on_text: Callable[[str], None] | None = None,
     ) -> None:
         self.transcript = transcript
@@ -147,10 +149,16 @@ class Generation:
 
 
 class Decoder:
-    """Runs generations on one context, all active ones in the same batches."""
+    """Runs generations on one context, all active ones in the same batches.
 
-    def __init__(self, context: ContextLike, vocabulary: VocabularyLike) -> None:
+    `written` is the vocabulary by which the model's own tokens are read, where it isn't that of the program's texts.
+    """
+
+    def __init__(
+        self, context: ContextLike, vocabulary: VocabularyLike, written: VocabularyLike | None = None
+    ) -> None:
         self.vocabulary = vocabulary
+        self.written = vocabulary if written is None else written
         self.window = context.window
         self._context = context
         self._free = list(range(context.n_parallel, 0, -1))
@@ -208,7 +216,7 @@ class Decoder:
 
     def start(self, generation: Generation) -> None:
         """Make a generation active. Its transcript must hold at least one id that isn't evaluated yet."""
-        generation.begin(self.vocabulary, self.window)
+        generation.begin(self.written, self.window)
         self._active.append(generation)
 
     def step(self) -> list[Generation]:
@@ -233,7 +241,7 @@ class Decoder:
             if is_ready:
                 ready.append(generation)
         for generation, row in zip(ready, self._context.decode(chunks)):
-            generation.advance(row, self._context, self.vocabulary)
+            generation.advance(row, self._context, self.written)
         if len(self._active) > len(chunks):
             # A prefill took the whole batch: those that had to wait come first in the next one.
             self._active = self._active[len(chunks) :] + self._active[: len(chunks)]

@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from local_react.errors import PromptError
 from local_react.language.arguments import Misfit, fit_arguments, write_answer, write_call
@@ -18,6 +19,7 @@ from local_react.language.observation import indent
 from local_react.language.protocol import Protocol
 from local_react.language.signature import Parameter, Signature, Signatures
 from local_react.language.step import Answer, Call, Malformed, Observation, Step
+from local_react.language.thinking import ThinkTags
 from local_react.language.types import Choice, Null, OneOf, Text, describe
 
 INSTRUCTIONS = (
@@ -29,7 +31,7 @@ INSTRUCTIONS_WITHOUT_TOOLS = "Answer the question. Think about it first, then gi
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of the prompt: "instructions", "tool NAME", "exemplar N", "question" or "step"."""
+    """A part of the prompt: "instructions", "tool NAME", "exemplar N", "question", "step", "template" or "thinking"."""
 
     part: str
     text: str
@@ -46,9 +48,13 @@ class Exemplar:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The pieces in order. The last one ends with the label that opens the first step, without a blank behind it."""
+    """The pieces in order. The last one ends with the label that opens the first step, without a blank behind it.
+
+    With `thinking` it ends inside a think block with these tags instead, and the label comes behind that block.
+    """
 
     pieces: tuple[Piece, ...]
+    thinking: ThinkTags | None = None
 
     @property
     def text(self) -> str:
@@ -56,9 +62,14 @@ class Prompt:
         return "".join(piece.text for piece in self.pieces)
 
     @property
-    def shared_text(self) -> str:
+    def shared_pieces(self) -> tuple[Piece, ...]:
         """What comes before the question, the same for every question."""
-        return "".join(piece.text for piece in self.pieces if piece.part not in ("question", "step"))
+        return tuple(takewhile(lambda piece: piece.part != "question", self.pieces))
+
+    @property
+    def shared_text(self) -> str:
+        """The text of that."""
+        return "".join(piece.text for piece in self.shared_pieces)
 
     @property
     def fingerprint(self) -> str:
