@@ -2,9 +2,9 @@
 
 Two rules. `is_exact` is the one of the HotpotQA and FEVER notebooks: equal after lower-casing and dropping articles,
 punctuation and extra blanks. `is_match` also takes a sentence that says the acceptable answer, so that nobody is marked
-down for speaking in sentences. It is strict where a sentence could hedge: every number in the answer that the question
-doesn't name must belong to the acceptable answer, and a yes or a no must come first. A long text that mentions everything
-is no answer.
+down for speaking in sentences. It is strict where a sentence could hedge: every number in the answer must belong to the
+acceptable answer or to the question, every id of the same sort too, and a yes or a no must come first. A long text that
+mentions everything is no answer.
 """
 
 from __future__ import annotations
@@ -32,10 +32,8 @@ _ISO_DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 _DATE_WORD = re.compile(r"d\d{8}")  # how a date is spelled among the words
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?:\D|$))")
 _AMOUNT = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?!\w)")
-_TOKEN = re.compile(
-    r"[^\W\d_]+[-_]?\d[\w-]*"  # an id, such as INV-2041 or cus_4417: no number
-    r"|-?\d+(?:\.\d+)?(?!\w)|[^\W_]+"
-)
+_ID = re.compile(r"([^\W\d_]+)[-_]?\d[\w-]*")  # such as INV-2041 or cus_4417: no number
+_TOKEN = re.compile(r"[^\W\d_]+[-_]?\d[\w-]*|-?\d+(?:\.\d+)?(?!\w)|[^\W_]+")
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 _NONE_FOUND = re.compile(
@@ -58,10 +56,10 @@ def is_match(answer: str, acceptable: Iterable[str], *, question: str = "") -> b
     words = _words(answer)
     if not words or len(words) > MAX_WORDS:
         return False
-    return any(_says(answer, words, each, question) for each in acceptable)
+    return any(_says(words, each, question) for each in acceptable)
 
 
-def _says(answer: str, words: list[str], acceptable: str, question: str) -> bool:
+def _says(words: list[str], acceptable: str, question: str) -> bool:
     wanted = _words(acceptable)
     if acceptable == NOT_FOUND:
         return _NONE_FOUND.search(" ".join(words)) is not None
@@ -69,7 +67,9 @@ def _says(answer: str, words: list[str], acceptable: str, question: str) -> bool
         return words[:1] == wanted
     if not wanted or not _contains(words, wanted):
         return False
-    return _numbers(words) <= _numbers(wanted) | _numbers(_words(question))
+    allowed = {*wanted, *_words(question)}
+    kinds = {kind for word in wanted if (kind := _kind(word))}
+    return all(word in allowed for word in words if _is_number(word) or _kind(word) in kinds)
 
 
 def _contains(words: list[str], wanted: list[str]) -> bool:
@@ -98,9 +98,15 @@ def _number(word: str) -> str:
     return word
 
 
-def _numbers(words: Iterable[str]) -> set[str]:
-    """The numbers and dates among the words."""
-    return {word for word in words if _AMOUNT.fullmatch(word) or _DATE_WORD.fullmatch(word)}
+def _is_number(word: str) -> bool:
+    """Whether the word is a number or a date."""
+    return _AMOUNT.fullmatch(word) is not None or _DATE_WORD.fullmatch(word) is not None
+
+
+def _kind(word: str) -> str | None:
+    """The letters that an id begins with; None for what is no id."""
+    match = _ID.match(word)
+    return None if match is None or _DATE_WORD.fullmatch(word) else match[1]
 
 
 def _bare(text: str) -> str:
