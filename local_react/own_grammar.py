@@ -11,9 +11,10 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
-from local_react.decode.grammar_file import GrammarFile
+from local_react.decode.grammar_file import GrammarFile, read_grammar
 from local_react.errors import SettingsError
 from local_react.language.derivative import Recogniser, random_word
 from local_react.language.parse import parse_step
@@ -21,7 +22,7 @@ from local_react.language.protocol import Protocol
 from local_react.language.regular import Regular
 from local_react.language.signature import Signature, Signatures
 from local_react.language.step import Malformed
-from local_react.steering import Steering
+from local_react.steering import Reach, Steering
 
 Cover = Literal["step", "line", "call"]
 """What of a step a grammar describes."""
@@ -160,6 +161,14 @@ class OwnSteering(Steering):
         """What the model may write in step `number`, behind whatever thought."""
         return self.grammar.language(number)
 
+    def source(self) -> dict[str, Any]:
+        """The grammar's name and fingerprint, and what of a step it describes."""
+        return {"grammar": self.grammar.describe()}
+
+    def doubts(self) -> Iterator[str]:
+        """What looks wrong about the grammar with these tools."""
+        return self.grammar.doubts(self.tools)
+
     def behind(self, language: Regular, *, number: int, written: bytes) -> Regular:
         """The same behind the thought and the label that are `written`."""
         return self.grammar.language(number, written)
@@ -167,6 +176,13 @@ class OwnSteering(Steering):
     def _languages_of_tools(self) -> Iterator[tuple[str, Regular]]:
         """None: no tool is to blame."""
         return iter(())
+
+
+def use_grammar(path: str | Path, protocol: Protocol, reach: Reach, *, max_steps: int | None) -> OwnGrammar:
+    """The grammar in a file, for a run. Raises GrammarError for a bad one, SettingsError where it can't serve the reach."""
+    grammar = OwnGrammar(read_grammar(path), protocol, is_thought_free=reach != "step")
+    grammar.check(max_steps)
+    return grammar
 
 
 def _is_grounded(signature: Signature) -> bool:

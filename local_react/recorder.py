@@ -63,6 +63,12 @@ class Recorder:
         if self._on_event is not None:
             self._on_event({"event": kind} | values)
 
+    def warn(self, text: str) -> None:
+        """Tell the listener what looks wrong, or warn where nobody listens."""
+        self.stream("note", text=text)
+        if self._on_event is None:
+            warnings.warn(text, stacklevel=2)
+
     def end(self, ending: Ending, *, answer: str | None = None, error: str | None = None) -> None:
         """The last event; an episode that has ended can't end again."""
         if self.trace.ending is not None:

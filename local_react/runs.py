@@ -25,6 +25,7 @@ from local_react.language.template import ChatTemplate
 from local_react.language.thinking import Choice
 from local_react.llama.sampling import Sampling
 from local_react.loop import Episode
+from local_react.own_grammar import OwnSteering, use_grammar
 from local_react.recommendation import choose_sampling
 from local_react.recorder import OnEvent, Recorder
 from local_react.schedule import Scheduler
@@ -53,7 +54,8 @@ def run(
     temperature: float | NotGiven = NOT_GIVEN, seed: int | NotGiven = NOT_GIVEN,
     sampling: Sampling | Mapping[str, Any] | None = None,
     logprobs: int | None = None, constrain: bool | Reach = False, engine: str = "llguidance",
-    ground: bool = False, explain: bool = False, approve: Approve | None = None, on_event: OnEvent | None = None,
+    grammar: str | Path | None = None, ground: bool = False, explain: bool = False, approve: Approve | None = None,
+    on_event: OnEvent | None = None,
     trace: str | Path | None = None, clock: Callable[[], float] = time.time,
 ) -> Trace:
     """Answer a question: let the model think, call tools and read their results until the run ends.
@@ -71,7 +73,9 @@ def run(
     `constrain` holds the model to the language of its steps: True or "action" for the action of each step, "step" for its
     thought too, "repair" for the step after a malformed one only. `engine` is "llguidance", "gbnf" or "outlines". A
     parameter marked with `Grounded` then takes only values that the episode has shown; with `ground` so does every text
-    that has a pattern. `explain` keeps in the trace how each token of an action came about.
+    that has a pattern. `explain` keeps in the trace how each token of an action came about. `grammar` is a GBNF file that
+    constrains the steps instead of the tools: a whole step, an action's line, or what follows the action's label, by what it
+    can begin with. It holds at each step alike, so neither `min_calls` nor the last step nor `Grounded` changes it.
 
     What the model or a tool does wrong is in the trace, never raised. Raises PromptError, ToolError, SettingsError,
     GrammarError, TraceError and ContextOverflow for what the caller got wrong, before anything is decoded. What breaks a
@@ -81,7 +85,7 @@ def run(
         [question], n_parallel=1, model=model, tools=tools, protocol=protocol, exemplars=exemplars, instructions=instructions,
         strict=strict, template=template, think=think, max_steps=max_steps, max_step_tokens=max_step_tokens, guards=guards,
         temperature=temperature, seed=seed, sampling=sampling, logprobs=logprobs, constrain=constrain,
-        engine=engine, ground=ground, explain=explain, approve=approve,
+        engine=engine, grammar=grammar, ground=ground, explain=explain, approve=approve,
         on_event=None if on_event is None else lambda index, event: on_event(event),
         trace=None if trace is None else lambda index: trace, clock=clock,
     )
@@ -95,7 +99,8 @@ def run_many(
     max_steps: int | None | NotGiven = NOT_GIVEN, max_step_tokens: int | NotGiven = NOT_GIVEN,
     guards: Guards = Guards(), temperature: float | NotGiven = NOT_GIVEN, seed: int | NotGiven = NOT_GIVEN,
     sampling: Sampling | Mapping[str, Any] | None = None, logprobs: int | None = None, constrain: bool | Reach = False,
-    engine: str = "llguidance", ground: bool = False, explain: bool = False, approve: Approve | None = None,
+    engine: str = "llguidance", grammar: str | Path | None = None, ground: bool = False, explain: bool = False,
+    approve: Approve | None = None,
     on_event: Callable[[int, Any], None] | None = None, trace: Callable[[int], str | Path] | None = None,
     seeds: Sequence[int] | None = None, toolboxes: Sequence[Toolbox] | None = None, clock: Callable[[], float] = time.time,
 ) -> list[Trace]:
@@ -110,6 +115,9 @@ def run_many(
         raise SettingsError("A scripted model has no log-probabilities. Leave `logprobs` out, or load a real model.")
     if engine not in ENGINES:
         raise SettingsError(f"There is no engine called {engine!r}. The engines are {', '.join(ENGINES)}.")
+    constrain = constrain or grammar is not None
+    if grammar is not None and ground:
+        raise SettingsError("A grammar of your own can't follow what the run has shown. Give `ground` or `grammar`, not both.")
     if not constrain and (ground or explain):
         raise SettingsError(f"{'ground' if ground else 'explain'} says something about the constraint. Give constrain, too.")
     guards = replace(guards, **_given(max_steps=max_steps, max_step_tokens=max_step_tokens))
@@ -122,7 +130,9 @@ def run_many(
     )
     if constrain:
         reach: Reach = "action" if constrain is True else constrain
-        setup = replace(setup, steering=_steer(setup, model, reach=reach, engine=engine, grounds=ground, explains=explain))
+        setup = replace(setup, steering=_steer(
+            setup, model, reach=reach, engine=engine, grammar=grammar, grounds=ground, explains=explain
+        ))
     return play(
         setup, questions, model=model, exemplars=exemplars, instructions=instructions, n_parallel=n_parallel,
         on_event=on_event, trace=trace, clock=clock, own=_own(setup, questions, seeds, toolboxes),
@@ -174,6 +184,8 @@ def play(
             recorder = Recorder(clock=clock, file=file, on_event=listener)
             recorder.start(**_describe(own[index], question, prompt, model))
             recorders.append(recorder)
+            for doubt in setup.steering.doubts() if setup.steering is not None and index == 0 else ():
+                recorder.warn(doubt)
             if form.note is not None and index == 0:
                 recorder.stream("note", text=form.note)
             yield Episode(own[index], question, prompt, tokens, recorder)
@@ -204,10 +216,15 @@ def _check_kinds(questions: Sequence[str], model: AnyModel, n_parallel: int) -> 
         raise SettingsError(f"model={str(model)!r} is only the name of a model. Give Model.load({str(model)!r}).")
 
 
-def _steer(setup: Setup, model: AnyModel, *, reach: Reach, engine: str, grounds: bool, explains: bool) -> Steering:
+def _steer(
+    setup: Setup, model: AnyModel, *, reach: Reach, engine: str, grammar: str | Path | None, grounds: bool, explains: bool
+) -> Steering:
     if reach not in REACHES:
         raise SettingsError(f"constrain={reach!r} means nothing. Use True, False, {', '.join(REACHES)}.")
-    steering = Steering(
+    make: Callable[..., Steering] = Steering
+    if grammar is not None:
+        make = partial(OwnSteering, grammar=use_grammar(grammar, setup.protocol, reach, max_steps=setup.guards.max_steps))
+    steering = make(
         protocol=setup.protocol, tools=with_grounding(setup.toolbox) if grounds else setup.toolbox,
         engine=make_engine(engine, model.vocabulary), vocabulary=model.vocabulary, reach=reach, explains=explains,
         masks_first=not setup.sampling.is_plain, compile_limit_s=setup.guards.compile_limit_s,
@@ -266,7 +283,7 @@ def _describe_steering(setup: Setup) -> dict[str, Any]:
     ]
     return {
         "constrain": steering.reach, "engine": steering.engine.name, "explain": steering.explains, "grounded": grounded,
-    }
+    } | steering.source()
 
 
 def _describe_tool(tool: Tool) -> dict[str, Any]:

@@ -6,7 +6,7 @@ parameters take only what was seen. Each is compiled once and kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
@@ -81,6 +81,14 @@ class Steering:
                 language = build(allow_answer=True)
             self._languages[key] = language
         return self._languages[key]
+
+    def source(self) -> dict[str, Any]:
+        """Where its languages come from, as a trace records it: from the tools, which are in the trace anyway."""
+        return {}
+
+    def doubts(self) -> Iterable[str]:
+        """What looks wrong about its languages, though a run can be held to them."""
+        return ()
 
     def behind(self, language: Regular, *, number: int, written: bytes) -> Regular:
         """The language of step `number` once a free thought and the action's label are `written`; it depends on neither."""
