@@ -80,12 +80,10 @@ class MessageScanner:
         return 0
 
     def _may_begin(self, start: int, mark: bytes) -> bool:
-        """Whether the mark may stand there: an opener without markup of its own begins a line, or the message."""
+        """Whether the mark may stand there: an opener without markup of its own begins a line."""
         if mark != self._opener or self._format.opens == "anywhere":
             return True
         before = self._text[self._start : start].replace(PYTHON_TAG.encode(), b"")
-        if self._format.opens == "message":
-            return not before.strip()
         return not before.rpartition(b"\n")[2].strip()
 
     def _has_call(self) -> bool:

@@ -19,7 +19,7 @@ AT_CALL = [
     ("hermes", "a <tool <tool_call>", "a <tool ", "<tool_call>"),
     ("llama", 'A {"x\n {"name', "A {\"x\n ", '{"'),
     ("llama", '<|python_tag|>{"name', "<|python_tag|>", '{"'),
-    ("pythonic", " [f(", " ", "["),
+    ("pythonic", "a\n [f(", "a\n ", "["),
     ("mistral", "[TOOL[TOOL_CALLS][", "[TOOL", "[TOOL_CALLS]"),
     ("gemma", "ü<start_function_call>", "ü", "<start_function_call>"),
     ("lfm2", "<|tool_call_start|>[", "", "<|tool_call_start|>"),
@@ -34,7 +34,7 @@ BEHIND_CALL = [
     ("lfm2", "<|tool_call_start|>[f(x='<|tool_call_end|>')]<|tool_call_end|>", " x"),
 ]
 NOT_AT_CALL = [
-    ("llama", 'say {"x'), ("llama", '{ "x'), ("pythonic", "see [1]"), ("pythonic", "x\n[f("), ("hermes", "<tool_cal>"),
+    ("llama", 'say {"x'), ("llama", '{ "x'), ("pythonic", "see [1]"), ("pythonic", "x [f("), ("hermes", "<tool_cal>"),
     ("hermes", "<think><tool_call>"), ("mistral", "[TOOLS]"),
 ]
 

@@ -26,7 +26,7 @@ from local_react.language.template import ChatTemplate, Message
 from local_react.language.types import Text
 
 SAMPLE = "sample_tool_9417"
-"""The name of the tool in the sample conversation; where the template writes it behind the call, the real name stands later."""
+"""The tool of the sample conversation; where a template writes its name behind the call, the real name stands later."""
 
 _VALUE, _RESULT, _ANSWER, _NOTICE = 'the "value" 9417', 'the "result" 9417', "the answer 9417", "the notice 9417"
 _SIGNATURE = Signature(SAMPLE, "A sample.", (Parameter("argument", Text()),))
@@ -88,8 +88,8 @@ def build_native_prompt(
 ) -> Prompt:
     """The prompt for a question: the template's own words for the tools, the exemplars as earlier turns, the question.
 
-    Raises PromptError for an empty question and for an exemplar that doesn't fit the tools, TemplateError for what the template
-    can't hold.
+    Raises PromptError for an empty question and for an exemplar that doesn't fit the tools, TemplateError for what the
+    template can't hold.
     """
     if not question.strip():
         raise PromptError("The question is empty. Ask something.")

@@ -29,8 +29,8 @@ ESCAPE = "<escape>"
 class NativeFormat:
     """One format.
 
-    `opener` begins a call: anywhere in a message, at the start of a line, or only at the start of the message (`opens`), since
-    a bare bracket may also begin an answer. `results` are what only the program writes: they begin the result of a call.
+    `opener` begins a call: anywhere in a message, or only at the start of a line (`opens`), where it is no markup of its own
+    but a bare bracket. `results` are what only the program writes: they begin the result of a call.
     `known_by` are groups of texts: a template that has all of one group speaks this format, unless it has one of `not_by`.
     """
 
@@ -42,7 +42,7 @@ class NativeFormat:
     tail: str
     closer: str
     notation: Notation
-    opens: Literal["anywhere", "line", "message"] = "anywhere"
+    opens: Literal["anywhere", "line"] = "anywhere"
     arguments_key: str = ""
     is_list: bool = False
     results: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ FORMATS = {
         NativeFormat(
             name="pythonic", models="Llama 3.2 and 4 where the template asks for it",
             opener="[", head="", middle="(", tail=")]", closer="",
-            notation="python", opens="message", is_list=True, results=("<|start_header_id|>", "<|header_start|>"),
+            notation="python", opens="line", is_list=True, results=("<|start_header_id|>", "<|header_start|>"),
             known_by=(("<|start_header_id|>", "func_name1("), ("<|header_start|>", "func_name1(")),
             further_markup=(PYTHON_TAG, "<|python_start|>", "<|python_end|>"),
         ),

@@ -1,7 +1,8 @@
 """What a model may write in its native format: the calls of its tools, or a message without a call, which is the answer.
 
 `call_language` is a whole call with its markup; `answer_language` is a message that reading takes for an answer, whatever it
-says; `message_language` is a whole message: a thought, perhaps, and then a call, or the answer. Every word is read strictly
+says; `message_language` is a whole message: a thought, perhaps, and then a call, or the answer; `held_message` is what a step
+is held to. Every word is read strictly
 to a call that fits or to an answer, and every call that the writer writes is a word, within `Bounds`.
 """
 
@@ -12,13 +13,14 @@ from functools import lru_cache
 
 from local_react.errors import GrammarError
 from local_react.language.codepoints import EVERY, Ranges, of_text, unite, without
+from local_react.language.derivative import Recogniser
 from local_react.language.fit import UNFIT, fit_exactly
 from local_react.language.native.formats import ESCAPE, NativeFormat
 from local_react.language.native.notation import BARE_KEY, JOINTS, write_key, write_native
 from local_react.language.native.values import in_native_order, native_value, sorted_parameters
 from local_react.language.native.write import begin_call, end_call
 from local_react.language.plain import CONTROLS, VISIBLE
-from local_react.language.regular import EMPTY, EPSILON, Regular, characters, choice, one_of_words, optional, repeat, sequence
+from local_react.language.regular import EMPTY, Regular, characters, choice, one_of_words, optional, repeat, sequence
 from local_react.language.reshape import ending_in
 from local_react.language.signature import Parameter, Signature, Signatures
 from local_react.language.values import Bounds, Place, some_of
@@ -63,9 +65,23 @@ def message_language(
     if call is EMPTY:
         return answer
     thought = optional(answer_language(max_thought), "\n")
-    if format.opens == "message":
-        thought = EPSILON
     return choice(sequence(thought, call), answer) if allow_answer else sequence(thought, call)
+
+
+def held_message(
+    format: NativeFormat, tools: Signatures, *, is_whole: bool = False, allow_answer: bool = True, only_answer: bool = False,
+    grounded: Grounded | None = None, bounds: Bounds = BOUNDS,
+) -> Regular:
+    """What a message is held to: what follows the opener of a call; with `is_whole`, the message from its beginning.
+
+    Where it can only be an answer, it is `answer_language`.
+    """
+    if is_whole:
+        return message_language(
+            format, tools, allow_answer=allow_answer, only_answer=only_answer, grounded=grounded, bounds=bounds
+        )
+    call = EMPTY if only_answer else call_language(format, tools, grounded=grounded, bounds=bounds)
+    return answer_language(bounds.max_text) if call is EMPTY else Recogniser(call).feed(format.opener.encode()).rest
 
 
 def _check_names(signature: Signature, format: NativeFormat) -> None:

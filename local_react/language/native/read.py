@@ -41,6 +41,13 @@ def read_message(
     return _refuse_repairs(reading) if strict and not isinstance(reading, Malformed) else reading
 
 
+def read_answer(text: str) -> Answer:
+    """A message that can only be an answer, whatever it looks like."""
+    start = max(text.find(THINK_TAGS[1]) + len(THINK_TAGS[1]), 0) if THINK_TAGS[1] in text else 0
+    thinking = re.sub("|".join(map(re.escape, THINK_TAGS)), "", text[:start]).strip()
+    return Answer(text[start:].replace("\r\n", "\n").strip(), thinking=thinking or None)
+
+
 def call_end(text: str, format: NativeFormat) -> int | None:
     """Where the first call in the text ends, behind its closer; None while there is none, or it isn't complete."""
     found = format.opening.search(text)

@@ -1,12 +1,23 @@
-"""A chat template that knows tools, for models that have none of their own to be asked: scripts, and trained ones by choice.
+"""Two chat templates that know tools, for models that have none to be asked.
 
-Its turns are those of ChatML, and its calls those of the hermes format. A model that wasn't trained on it is told of its
-tools all the same, in the system message.
+`PLAIN` writes no calls itself, so it goes with every format: scripted models and replays use it. `HERMES` gives a model that
+was trained on the turns of ChatML, but on no tools, those of the hermes format; such a model has only the system message to
+tell it how calls are written.
 """
 
 from __future__ import annotations
 
-STAND_IN = """\
+from local_react.language.protocol import TOOL_CALL_TAGS
+
+PLAIN = """\
+{%- if tools %}{{ '<|im_start|>system\\n' }}{{ tools | tojson }}{{ '<|im_end|>\\n' }}{% endif %}
+{%- for message in messages %}
+{{- '<|im_start|>' + message.role + '\\n' }}{{ message.content }}{{ '<|im_end|>\\n' }}
+{%- endfor %}
+{%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}
+"""
+
+HERMES = """\
 {%- if tools or messages[0].role == 'system' %}
 {{- '<|im_start|>system\\n' }}
 {%- if messages[0].role == 'system' %}{{ messages[0].content }}{% if tools %}{{ '\\n\\n' }}{% endif %}{% endif %}
@@ -14,7 +25,7 @@ STAND_IN = """\
 {{- 'You may call these functions. Their signatures stand between the tags:\\n<tools>' }}
 {%- for tool in tools %}{{ '\\n' }}{{ tool | tojson }}{% endfor %}
 {{- '\\n</tools>\\nTo call one, write a JSON object between two tags, and nothing behind it:\\n' }}
-{{- '<tool_call>\\n{"name": "the function", "arguments": {"an argument": "its value"}}\\n</tool_call>' }}
+{{- 'OPENING\\n{"name": "the function", "arguments": {"an argument": "its value"}}\\nCLOSING' }}
 {%- endif %}
 {{- '<|im_end|>\\n' }}
 {%- endif %}
@@ -25,12 +36,11 @@ STAND_IN = """\
 {{- '<|im_start|>' + message.role + '\\n' }}{{ message.content }}
 {%- for call in message.tool_calls or [] %}
 {%- if message.content or not loop.first %}{{ '\\n' }}{% endif %}
-{{- '<tool_call>\\n{"name": "' + call.function.name + '", "arguments": ' }}{{ call.function.arguments | tojson }}
-{{- '}\\n</tool_call>' }}
+{{- 'OPENING\\n{"name": "' + call.function.name + '", "arguments": ' }}{{ call.function.arguments | tojson }}
+{{- '}\\nCLOSING' }}
 {%- endfor %}
 {{- '<|im_end|>\\n' }}
 {%- endif %}
 {%- endfor %}
 {%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}
-"""
-"""Its source."""
+""".replace("OPENING", TOOL_CALL_TAGS[0]).replace("CLOSING", TOOL_CALL_TAGS[1])
