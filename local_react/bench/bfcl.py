@@ -61,7 +61,7 @@ def read_rows(path: str | Path) -> list[Row]:
     """All rows of a file. Raises SettingsError, with the line's number, for what is no row."""
     path = Path(path)
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")  # and at no other sign: texts may hold U+2028
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} can't be read: {error}. Give a .jsonl file with the leaderboard's rows.") from error
     return [_read_row(line, f"{path}, line {number}", path.stem) for number, line in enumerate(lines, 1) if line.strip()]
