@@ -25,6 +25,7 @@ from local_react.language.template import ChatTemplate
 from local_react.language.thinking import Choice
 from local_react.llama.sampling import Sampling
 from local_react.loop import Episode
+from local_react.options import FILE, KINDS, check_kind, check_options
 from local_react.own_grammar import OwnSteering, use_grammar
 from local_react.recommendation import choose_sampling
 from local_react.recorder import OnEvent, Recorder
@@ -81,6 +82,8 @@ def run(
     GrammarError, TraceError and ContextOverflow for what the caller got wrong, before anything is decoded. What breaks a
     run off passes through, recorded: ConstraintError, DecodeError, what `approve` and `on_event` raise, KeyboardInterrupt.
     """
+    check_kind("on_event", on_event, KINDS["on_event"])
+    check_kind("trace", trace, FILE)
     traces = run_many(
         [question], n_parallel=1, model=model, tools=tools, protocol=protocol, exemplars=exemplars, instructions=instructions,
         strict=strict, template=template, think=think, max_steps=max_steps, max_step_tokens=max_step_tokens, guards=guards,
@@ -110,7 +113,12 @@ def run_many(
     question too, and `trace` maps that index to a file. `seeds` gives each question a seed of its own, and `toolboxes` tools
     of its own, in a state of their own but described as `tools` are.
     """
-    _check_kinds(questions, model, n_parallel)
+    check_options(
+        questions=questions, model=model, n_parallel=n_parallel, protocol=protocol, exemplars=exemplars,
+        instructions=instructions, strict=strict, guards=guards, sampling=sampling, logprobs=logprobs, constrain=constrain,
+        engine=engine, grammar=grammar, ground=ground, explain=explain, approve=approve, on_event=on_event, trace=trace,
+        template=template, think=think, seeds=seeds, toolboxes=toolboxes, clock=clock,
+    )
     if logprobs is not None and isinstance(model, ScriptedModel):
         raise SettingsError("A scripted model has no log-probabilities. Leave `logprobs` out, or load a real model.")
     if engine not in ENGINES:
@@ -201,19 +209,6 @@ def choose_exemplars(protocol: Protocol, toolbox: Toolbox) -> Sequence[Exemplar]
     # A made-up call of a tool that needs approval would teach the model to make one.
     harmless = {name: tool for name, tool in toolbox.items() if not tool.needs_approval}
     return default_exemplars(harmless) if protocol.has_tools else ()
-
-
-def _check_kinds(questions: Sequence[str], model: AnyModel, n_parallel: int) -> None:
-    """Raise SettingsError for the slips whose own errors would come late and say little."""
-    if n_parallel < 1:
-        raise SettingsError(f"n_parallel={n_parallel} must be at least 1.")
-    if isinstance(questions, str):
-        raise SettingsError("`questions` is one text, and must be a list of them. For a single question, use `run`.")
-    wrong = next((question for question in questions if not isinstance(question, str)), None)
-    if wrong is not None:
-        raise SettingsError(f"A question is a text, not {wrong!r}.")
-    if isinstance(model, (str, Path)):
-        raise SettingsError(f"model={str(model)!r} is only the name of a model. Give Model.load({str(model)!r}).")
 
 
 def _steer(

@@ -40,8 +40,9 @@ class Sampling:
         }
         for name, (low, high) in ranges.items():
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
-                raise SettingsError(f"{name}={value!r} must be a number from {low:g} to {high:g}.")
+            kinds, words = ((int, float), "a number") if isinstance(low, float) else (int, "a whole number")
+            if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
+                raise SettingsError(f"{name}={value!r} must be {words} from {low:g} to {high:g}.")
 
     @property
     def has_penalties(self) -> bool:

@@ -43,6 +43,8 @@ class Toolbox(Mapping[str, Tool]):
         """Raises ToolError for what can't be a tool, and for names that a lenient reading would mix up."""
         if isinstance(tools, Tool) or callable(tools):
             raise ToolError("`tools` is one tool, and must be a list of them.")
+        if isinstance(tools, str) or not isinstance(tools, Iterable):
+            raise ToolError(f"tools={tools!r:.100} must be a list of functions and Tools.")
         self._clock = clock
         self._tools: dict[str, Tool] = {}
         owners: dict[str, str] = {}
