@@ -19,7 +19,8 @@ class ModelCommands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names in the order of the help."""
-        return list(COMMANDS)
+        # Not list(COMMANDS): once the module of that name is imported, `list` is that module here.
+        return [*COMMANDS]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """The command of that name, from a module of that name."""
