@@ -1,14 +1,7 @@
-"""What a constraint costs: CPU time of whole steps and of single tokens, free and under each engine.
+"""What a constraint costs, and what it saves: `python -m benchmarks.constraint_speed`.
 
-    python -m benchmarks.constraint_speed [--models NAME …] [--prompts N] [--rounds N]
-
-One thread, greedy, CPU time of the process, all arms by turns in one process on the same transcripts. Two measurements:
-
-- *steps*: every arm writes one step (thought and action) behind the same prompts, each its own text; totals over all prompts.
-  A free step ends behind its call, or where it forges a label; a constrained one ends with the bracket of its call.
-- *tokens*: the time of an action under an engine, divided by the ids that it added, over the same for free decoding.
-
-Also the time in which each engine compiles the language of 50 tools. The last line of stdout is one JSON document.
+Standard error shows progress; standard output a table for people and, as its last line, one JSON document. README.md
+beside this file says what each figure means. Run it with nothing else on the machine.
 """
 
 from __future__ import annotations
@@ -16,106 +9,125 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
-from local_react import Guards, Model, Toolbox, run
-from local_react.decode.engines import ENGINES, make_engine
-from local_react.language.grammar import action_language
-from local_react.language.protocol import Protocol
-from local_react.language.signature import Parameter, Signature
-from local_react.language.types import Boolean, Choice, Date, Integer, Text
-from local_react.tools.demo import demo_tools
-from local_react.tools.demo_exemplars import demo_exemplars
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
 
-RESULTS = Path(__file__).parent / "results" / "constraint_speed.json"
-TARGETS = {"step_ratio": 1.00, "compile_ms": 50}
-ARMS: dict[str, dict[str, Any]] = {"free": {}} | {name: {"constrain": True, "engine": name} for name in ENGINES}
-PROMPTS = [f"{what} {which}?" for which in ("A100", "A095", "A101", "A088", "A070") for what in (
+from benchmarks import constraint_figures as figures, guidance_peer, loops
+from benchmarks.runtime_speed import N_CTX, describe_machine, find_figures
+from benchmarks.trail import TRAILS
+from local_react.llama.model import Model
+
+MODELS = ("smollm2", "gemma3-270m")
+VERSION = 2
+ORDERS = ("A100", "A095", "A101", "A088", "A070", "A102", "A090", "A077", "A110", "A064")
+PROMPTS = [f"{what} {which}?" for which in ORDERS for what in (
     "What was in order", "Has it shipped: order", "Who placed order", "When was it ordered: order", "Where is order",
     "What is the status of order", "How many items are in order", "What is the tracking id of order",
+    "What did the customer pay for order", "Which carrier has order",
 )]
+N_DICTATED = 50
+"""So many of the prompts are for the steps of the same text and for single tokens."""
 
 
-def steps(model: Model, n_prompts: int, n_rounds: int) -> dict[str, Any]:
-    """One step behind each prompt under each arm, by turns; medians over the rounds of the totals' ratios."""
-    toolbox = Toolbox(demo_tools())
-    guards = Guards(max_steps=1, final_answer=False, max_step_tokens=96)
-    totals = {arm: {"seconds": [0.0] * n_rounds, "ids": 0, "sampled": 0, "decode_calls": 0, "malformed": 0} for arm in ARMS}
-    for index in range(n_rounds):
-        for prompt in PROMPTS[:n_prompts]:
-            for arm, options in ARMS.items():
-                started = time.process_time()
-                trace = run(prompt, model=model, tools=toolbox, exemplars=demo_exemplars(), guards=guards, **options)
-                total = totals[arm]
-                total["seconds"][index] += time.process_time() - started
-                if index == 0:
-                    total["ids"] += sum(len(event["pieces"]) for event in trace.completions)
-                    total["sampled"] += trace.sampled
-                    total["decode_calls"] += trace.decode_calls
-                    total["malformed"] += sum(event.get("kind") == "malformed" for event in trace.events)
-    free = totals["free"]["seconds"]
-    for total in totals.values():
-        total["ratio_to_free"] = median(seconds / base for seconds, base in zip(total["seconds"], free))
-        total["ms_per_id"] = 1000 * median(total["seconds"]) / total["ids"]
-    return totals
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print, write; returns 0, also where a target is missed."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.constraint_speed", description="Measure what a constraint costs."
+    )
+    parser.add_argument("--models", nargs="+", default=MODELS, help="embedded model names, or paths of GGUF files")
+    parser.add_argument("--prompts", type=int, default=len(PROMPTS), help="prompts (default and at most %(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of each comparison (default 3)")
+    parser.add_argument("--guidance", metavar="PYTHON", help="the Python of an environment with guidance, to compare with it")
+    parser.add_argument("--output", type=Path, help="write the JSON document to this file, too")
+    options = parser.parse_args(arguments)
+    # The bar is drawn between measurements only, never by a thread that would run during one.
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=Console(stderr=True), auto_refresh=False) as progress:
+        report = measure(options.models, options.prompts, options.rounds, options.guidance, progress)
+    Console(width=120).print(tabulate(report))
+    if options.output is not None:
+        options.output.parent.mkdir(parents=True, exist_ok=True)
+        options.output.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(json.dumps(report, ensure_ascii=False))
+    return 0
 
 
-def fifty_tools(variant: int) -> dict[str, Signature]:
-    """Fifty tools of usual kinds; each variant is a language that no engine has seen."""
-    kinds = (Text(), Integer(0, 500), Boolean(), Date(), Choice(("low", "middle", "high")))
-    return {
-        f"tool_{variant}_{n}": Signature(
-            f"tool_{variant}_{n}", "", (Parameter("query", Text()), Parameter("value", kinds[n % len(kinds)], required=False))
-        )
-        for n in range(50)
+def measure(models: Sequence[str], n_prompts: int, n_rounds: int, guidance: str | None, progress: Progress) -> dict[str, Any]:
+    """The whole report."""
+    task = progress.add_task("start", total=len(models) * (6 * n_rounds + (n_rounds if guidance else 0)))
+
+    def advance(description: str) -> Callable[[], None]:
+        progress.update(task, description=description)
+        progress.refresh()
+
+        def finish_round() -> None:
+            progress.advance(task)
+            progress.refresh()
+
+        return finish_round
+
+    report: dict[str, Any] = {
+        "benchmark": "constraint_speed", "version": VERSION, "machine": describe_machine(),
+        "settings": {
+            "n_threads": 1, "n_ctx": N_CTX, "n_batch": 512, "flash_attention": False, "temperature": 0,
+            "n_prompts": n_prompts, "n_rounds": n_rounds, "clock": "CPU time of the process",
+        },
+        "models": {},
     }
-
-
-def compile_times(model: Model, n_rounds: int) -> dict[str, float]:
-    """Milliseconds in which each engine compiles the language of 50 tools, and `language` builds it; medians."""
-    found: dict[str, list[float]] = {"language": [], **{name: [] for name in ENGINES}}
-    engines = {name: make_engine(name, model.vocabulary) for name in ENGINES}
-    for variant in range(n_rounds):
-        started = time.process_time()
-        language = action_language(Protocol(), fifty_tools(variant))
-        found["language"].append(time.process_time() - started)
-        for name, engine in engines.items():
-            started = time.process_time()
-            engine.match(language)
-            found[name].append(time.process_time() - started)
-    return {name: 1000 * median(seconds) for name, seconds in found.items()}
-
-
-def main() -> None:
-    """Measure, print a table for people, then one JSON document; write it too."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", nargs="+", default=["smollm2", "gemma3-270m"])
-    parser.add_argument("--prompts", type=int, default=len(PROMPTS), help="prompts, at most %(default)s")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--output", type=Path, default=RESULTS)
-    chosen = parser.parse_args()
-    command = f"python -m benchmarks.constraint_speed {' '.join(sys.argv[1:])}".strip()
-    document: dict[str, Any] = {"command": command, "models": {}}
-    for name in chosen.models:
-        with Model.load(name, n_threads=1) as model:
-            # The first run of each arm pays for the prompt's prefix and the engine's tokenizer.
-            steps(model, 1, 1)
-            found = {"steps": steps(model, chosen.prompts, chosen.rounds), "compile_ms": compile_times(model, 5)}
-            document["models"][model.name] = found
-        for arm, total in found["steps"].items():
-            print(
-                f"{model.name:34} {arm:12} step ÷ free {total['ratio_to_free']:.3f}  {total['ms_per_id']:.2f} ms/id  "
-                f"{total['ids']} ids, {total['sampled']} sampled, {total['decode_calls']} decode calls, "
-                f"{total['malformed']} of {chosen.prompts} malformed"
+    for name in models:
+        with Model.load(name, n_threads=1, n_ctx=N_CTX, n_batch=512, flash_attention=False) as model:
+            llama = loops.load_binding(model)
+            report["models"][name if name in MODELS else model.name] = measure_model(
+                model, llama, n_prompts, n_rounds, guidance, lambda what, name=name: advance(f"{name}: {what}")
             )
-        print(f"{model.name:34} 50 tools: " + ", ".join(f"{arm} {ms:.1f} ms" for arm, ms in found["compile_ms"].items()))
-    chosen.output.parent.mkdir(exist_ok=True)
-    chosen.output.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    print(json.dumps(document))
+            llama.close()
+    report["missed"] = [path for path, figure in find_figures(report, "met") if not figure["met"]]
+    return report
+
+
+def measure_model(
+    model: Model, llama: Any, n_prompts: int, n_rounds: int, guidance: str | None, advance: Callable[[str], Callable[[], None]]
+) -> dict[str, Any]:
+    """The figures of one model."""
+    prompts, few = PROMPTS[:n_prompts], PROMPTS[: min(n_prompts, N_DICTATED)]
+    found: dict[str, Any] = {"sha256": model.describe()["sha256"]}
+    # The first step pays for the prompt's prefix and the compiling.
+    figures.measure_steps(model, prompts[:1], n_rounds=1, advance=lambda: None)
+    found["compiling"] = figures.measure_compiling(model, n_rounds=n_rounds, advance=advance("compiling"))
+    found["dictated"] = figures.measure_dictated(model, few, n_rounds=n_rounds, advance=advance("steps of one text"))
+    thoughts = [text.partition("\n")[0] for text in found["dictated"]["texts"]]
+    texts = figures.prompts_to_action(few, thoughts)
+    found["tokens"] = figures.measure_tokens(model, llama, texts, n_rounds=n_rounds, advance=advance("tokens"))
+    found["own"] = figures.measure_steps(model, prompts, n_rounds=n_rounds, advance=advance("steps of their own texts"))
+    found["conversation"] = {
+        name: figures.measure_conversation(model, llama, way, n_rounds=n_rounds, advance=advance(f"{name} conversation"))
+        for name, way in TRAILS.items()
+    }
+    if guidance is not None:
+        found["guidance"] = guidance_peer.measure(model, few, guidance, n_rounds=n_rounds, advance=advance("guidance"))
+    return found
+
+
+def tabulate(report: dict[str, Any]) -> Table:
+    """The figures for people."""
+    table = Table("figure", "value", "spread", "target", title="What a constraint costs")
+    for path, figure in find_figures(report, "value"):
+        target = f"at most {figure['at_most']}: {'met' if figure['met'] else 'MISSED'}" if "met" in figure else ""
+        table.add_row(
+            path, f"{figure['value']:.3f}", f"{figure['lowest']:.3f} to {figure['highest']:.3f}, {figure['n']} rounds", target
+        )
+    for path, arm in find_figures(report, "n_malformed"):
+        counts = ", ".join(f"{value} {key[2:].replace('_', ' ')}" for key, value in arm.items() if key.startswith("n_"))
+        table.add_row(path, counts, "exact", "")
+    for path, figure in find_figures(report, "same_texts"):
+        table.add_row(f"{path}, the same texts", "yes" if figure["same_texts"] else "NO", "", "")
+    return table
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

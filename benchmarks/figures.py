@@ -42,7 +42,7 @@ def measure_decoder(model: Model, llama: Llama, *, n_rounds: int, n_tokens: int 
         advance()
     return {
         "n_tokens": len(ids), "same_tokens": likeliest == ids, "ms_per_token": _median_ms(ours),
-        "bare_ms_per_token": _median_ms(base), "ratio": _ratio(ours, base, at_most=TARGETS["decoder"]),
+        "bare_ms_per_token": _median_ms(base), "ratio": compare(ours, base, at_most=TARGETS["decoder"]),
     }
 
 
@@ -60,14 +60,14 @@ def measure_conversation(model: Model, llama: Llama, *, n_rounds: int, advance: 
         for name, work in runs.items():
             loops.forget(model)
             llama.reset()
-            seconds[name].append(_time(work)[1])
+            seconds[name].append(take_time(work)[1])
             advance()
     ours = seconds["local_react"]
     return count_conversation(model, llama) | {
         "cpu_seconds": {name: round(statistics.median(values), 4) for name, values in seconds.items()},
-        "ratio_to_binding": _ratio(ours, seconds["binding"], at_most=TARGETS["binding"]),
-        "ratio_to_binding_with_equal_stops": _ratio(seconds["local_react_to_label"], seconds["binding"]),
-        "ratio_to_outlines": _ratio(ours, seconds["outlines"], at_most=TARGETS["outlines"]),
+        "ratio_to_binding": compare(ours, seconds["binding"], at_most=TARGETS["binding"]),
+        "ratio_to_binding_with_equal_stops": compare(seconds["local_react_to_label"], seconds["binding"]),
+        "ratio_to_outlines": compare(ours, seconds["outlines"], at_most=TARGETS["outlines"]),
     }
 
 
@@ -118,7 +118,7 @@ def measure_parallel(model: Model, *, n_rounds: int, advance: Advance) -> Figure
             loops.forget(model, n_parallel)
             with model.context(n_parallel) as context:
                 before = context.n_decode_calls
-            traces, spent = _time(lambda n=n_parallel: loops.converse_many(model, N_PARALLEL, n_parallel=n))
+            traces, spent = take_time(lambda n=n_parallel: loops.converse_many(model, N_PARALLEL, n_parallel=n))
             with model.context(n_parallel) as context:
                 calls[n_parallel].append(context.n_decode_calls - before)
             taken.append(spent)
@@ -128,11 +128,11 @@ def measure_parallel(model: Model, *, n_rounds: int, advance: Advance) -> Figure
     return {
         "n_episodes": N_PARALLEL, "same_answers": answers[1] == answers[N_PARALLEL], "answers": answers[N_PARALLEL],
         "n_decode_calls": {"single": calls[1], "parallel": calls[N_PARALLEL]},
-        "times_fewer_decode_calls": _spread(fewer) | {
+        "times_fewer_decode_calls": spread(fewer) | {
             "at_least": TARGETS["parallel"], "met": min(fewer) >= TARGETS["parallel"],
         },
         "cpu_seconds": {"single": _median(seconds[1]), "parallel": _median(seconds[N_PARALLEL])},
-        "ratio_of_cpu_time": _ratio(seconds[N_PARALLEL], seconds[1]),
+        "ratio_of_cpu_time": compare(seconds[N_PARALLEL], seconds[1]),
     }
 
 
@@ -155,27 +155,30 @@ def measure_start(*, n_rounds: int = 7, advance: Advance) -> Figure:
             seconds[name].append(time.perf_counter() - started)
         advance()
     probe = "import sys, local_react; sys.exit('llama_cpp' in sys.modules)"
-    figures: Figure = {name: _spread(taken) for name, taken in seconds.items()}
+    figures: Figure = {name: spread(taken) for name, taken in seconds.items()}
     for name in ("import", "help"):
         figures[name] |= {"at_most": TARGETS[name], "met": statistics.median(seconds[name]) < TARGETS[name]}
     return figures | {"imports_llama_cpp": subprocess.run([sys.executable, "-c", probe]).returncode != 0}
 
 
-def _time(work: Callable[[], Value]) -> tuple[Value, float]:
+def take_time(work: Callable[[], Value]) -> tuple[Value, float]:
+    """What `work` returns, and the CPU seconds of the whole process that it took."""
     started = time.process_time()
     value = work()
     return value, time.process_time() - started
 
 
-def _ratio(ours: Sequence[float], theirs: Sequence[float], at_most: float | None = None) -> Figure:
+def compare(ours: Sequence[float], theirs: Sequence[float], at_most: float | None = None) -> Figure:
+    """The ratio of ours to theirs within each round: median and spread, and whether it keeps to `at_most`."""
     ratios = [one / other for one, other in zip(ours, theirs)]
-    figure = _spread(ratios)
+    figure = spread(ratios)
     if at_most is not None:
         figure |= {"at_most": at_most, "met": statistics.median(ratios) <= at_most}
     return figure
 
 
-def _spread(values: Sequence[float]) -> Figure:
+def spread(values: Sequence[float]) -> Figure:
+    """The median of some values, the lowest, the highest, and how many there are."""
     return {"value": _median(values), "lowest": round(min(values), 4), "highest": round(max(values), 4), "n": len(values)}
 
 

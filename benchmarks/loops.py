@@ -14,8 +14,10 @@ from dataclasses import dataclass
 
 import outlines
 from llama_cpp import Llama
+from outlines.types import Regex
 
 from benchmarks import trail
+from benchmarks.trail import Trail
 from local_react.guards import Guards
 from local_react.llama.model import Model
 from local_react.runs import AnyModel, run_many
@@ -28,6 +30,9 @@ STOPS = ["\nObservation:", "\nQuestion:"]
 
 Stopping at the next question too spares them that, and makes all loops write the same text.
 """
+
+STEP = rf" [^\n]+\nAction: ({trail.TOOL}|finish)\[[^\[\]\n]+\]"
+"""A step of a trail as a regular expression, for outlines' generator: a thought without bounds, and a call."""
 
 _ACTION = re.compile(r"^Action: (\w+)\[(.*)\]\s*$", re.MULTILINE)
 
@@ -49,20 +54,25 @@ class Counts:
     n_decode_calls: int = 0
 
 
-def converse(model: AnyModel, *, one_action: bool = True) -> Trace:
-    """Walk the trail with this runtime.
+def converse(
+    model: AnyModel, way: Trail = trail.SHORT, *, one_action: bool = True, engine: str | None = None
+) -> Trace:
+    """Walk a trail with this runtime, under the constraint of an engine if one is given.
 
     With `one_action=False` it lets the model write the label that follows its action, as the other loops must.
     """
-    return converse_many(model, 1, one_action=one_action)[0]
+    return converse_many(model, 1, way, one_action=one_action, engine=engine)[0]
 
 
-def converse_many(model: AnyModel, n_episodes: int, *, n_parallel: int = 1, one_action: bool = True) -> list[Trace]:
-    """Walk the trail so many times with this runtime, up to `n_parallel` at once."""
+def converse_many(
+    model: AnyModel, n_episodes: int, way: Trail = trail.SHORT, *, n_parallel: int = 1, one_action: bool = True,
+    engine: str | None = None,
+) -> list[Trace]:
+    """Walk a trail so many times with this runtime, up to `n_parallel` at once."""
     guards = Guards(max_steps=MAX_STEPS, max_step_tokens=MAX_STEP_TOKENS, final_answer=False, one_action=one_action)
     return run_many(
-        [trail.QUESTION] * n_episodes, model=model, tools=[trail.note_reader()], n_parallel=n_parallel,
-        exemplars=trail.exemplars(), guards=guards, constrain=False,
+        [trail.QUESTION] * n_episodes, model=model, tools=[way.tool], n_parallel=n_parallel,
+        exemplars=way.exemplars(), guards=guards, **({} if engine is None else {"constrain": True, "engine": engine}),
     )
 
 
@@ -71,10 +81,10 @@ def read_conversation(trace: Trace) -> Conversation:
     return Conversation(tuple(event["text"].rstrip("\n") for event in trace.completions), trace.answer)
 
 
-def converse_by_text(complete: Callable[[str], str]) -> Conversation:
-    """Walk the trail with the loop of the introductions; `complete` continues a text up to a stop string."""
-    text = trail.prompt().text
-    tools = {trail.TOOL: trail.note_reader()}
+def converse_by_text(complete: Callable[[str], str], way: Trail = trail.SHORT) -> Conversation:
+    """Walk a trail with the loop of the introductions; `complete` continues a text up to a stop string."""
+    text = way.prompt().text
+    tools = {trail.TOOL: way.reader}
     written: list[str] = []
     for _ in range(MAX_STEPS):
         step = complete(text).rstrip("\n")
@@ -87,8 +97,13 @@ def converse_by_text(complete: Callable[[str], str]) -> Conversation:
             return Conversation(tuple(written), argument)
         if name not in tools:
             break
-        text += f"{step}\nObservation: {tools[name](argument)}\nThought:"
+        text += f"{step}\nObservation: {tools[name](*_split(argument))}\nThought:"
     return Conversation(tuple(written), None)
+
+
+def _split(arguments: str) -> list[str]:
+    """The arguments as texts: at the commas, names cut off."""
+    return [argument.partition("=")[2] or argument for argument in arguments.split(", ")]
 
 
 def load_binding(model: Model) -> Llama:
@@ -117,6 +132,16 @@ def complete_with_outlines(llama: Llama) -> Callable[[str], str]:
 
     def complete(text: str) -> str:
         return model(text, max_tokens=MAX_STEP_TOKENS, temperature=0.0, stop=STOPS)
+
+    return complete
+
+
+def complete_with_generator(llama: Llama) -> Callable[[str], str]:
+    """outlines' own generator, held to a step of the trail by its regex backend. The index is built here, once."""
+    generator = outlines.Generator(outlines.from_llamacpp(llama, chat_mode=False), Regex(STEP))
+
+    def complete(text: str) -> str:
+        return generator(text, max_tokens=MAX_STEP_TOKENS, temperature=0.0)
 
     return complete
 

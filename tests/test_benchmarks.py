@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,17 @@ import llama_cpp
 import pytest
 from rich.console import Console
 
-from benchmarks import bare, constraint_speed, figures, loops, runtime_speed, trail
+from benchmarks import (
+    bare,
+    constraint_figures,
+    constraint_speed,
+    dictation,
+    figures,
+    guidance_peer,
+    loops,
+    runtime_speed,
+    trail,
+)
 from local_react.decode.scripted import ScriptedModel
 from local_react.llama.model import Model
 from tests.random_models import make_model
@@ -25,7 +36,7 @@ STEPS = [
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Model]:
     path = make_model(tmp_path_factory.mktemp("tiny") / "random.gguf", add_bos_token=True)
-    with Model.load(path, n_threads=1, n_ctx=2048, flash_attention=False) as model:
+    with Model.load(path, n_threads=1, n_ctx=4096, flash_attention=False) as model:
         yield model
 
 
@@ -157,9 +168,58 @@ def test_wrong_options_are_refused(arguments: list[str], capsys: pytest.CaptureF
     assert capsys.readouterr().err
 
 
-def test_the_cost_of_a_constraint_is_measured_for_every_engine(tiny_model: Model) -> None:
-    found = constraint_speed.compile_times(tiny_model, 1)
-    assert set(found) == {"language", *constraint_speed.ENGINES}
-    assert all(milliseconds > 0 for milliseconds in found.values())
-    assert len(constraint_speed.fifty_tools(0)) == 50
-    assert constraint_speed.fifty_tools(0) != constraint_speed.fifty_tools(1)
+@pytest.mark.parametrize("way", trail.TRAILS.values(), ids=list(trail.TRAILS))
+def test_a_trail_is_walked_alike_by_the_runtime_and_by_the_introductions(way: trail.Trail) -> None:
+    more = "".join(f", {name}={value}" for name, value in way.more.items())
+    first = "room=" if more else ""
+    steps = [
+        *(f" So I read it.\nAction: read_note[{first}{room}{more}]" for room in trail.ROOMS), f" So.\nAction: finish[{trail.WORD}]"
+    ]
+    script = iter(steps)
+    by_text = loops.converse_by_text(lambda text: next(script), way)
+    assert by_text == loops.Conversation(tuple(steps), trail.WORD)
+    assert loops.read_conversation(loops.converse(ScriptedModel([f"{step}\n" for step in steps]), way)) == by_text
+
+
+def test_a_dictated_text_is_written_whatever_the_model_wants(model: Model) -> None:
+    text = " So I read it.\nAction: get_tracking[A100]"
+    with dictation.dictating(model, model.vocabulary.tokenize(f"{text}\nObservation:")):
+        trace = constraint_figures.write_step("Where is it?", model, guards=constraint_figures.UNTIL_LABEL)
+    assert trace.completions[0]["text"].rstrip("\n") == text
+    assert trace.completions[0]["label"] == "Observation:"
+    own = constraint_figures.write_step("Where is it?", model)
+    assert own.completions[0]["text"] != trace.completions[0]["text"]
+
+
+def test_compiling_is_measured_for_every_engine(model: Model) -> None:
+    found = constraint_figures.measure_compiling(model, n_rounds=1, advance=lambda: None)
+    assert set(found) == set(constraint_figures.ENGINES)
+    assert all(figure["value"] > 0 for figure in found.values())
+    assert len(constraint_figures.fifty_tools(0)) == 50
+    assert constraint_figures.fifty_tools(0) != constraint_figures.fifty_tools(1)
+
+
+def test_steps_are_valid_under_every_engine_and_timed_on_equal_terms(model: Model) -> None:
+    prompts = constraint_speed.PROMPTS[:2]
+    own = constraint_figures.measure_steps(model, prompts, n_rounds=1, advance=lambda: None)
+    constrained = {name: arm for name, arm in own["arms"].items() if name != "free"}
+    assert set(constrained) == set(constraint_figures.ENGINES)
+    assert all(arm["n_malformed"] == 0 and arm["n_tokens"] > arm["n_sampled"] for arm in constrained.values())
+    dictated = constraint_figures.measure_dictated(model, prompts, n_rounds=1, advance=lambda: None)
+    assert len(dictated["texts"]) == 2
+    assert all(figure["value"] > 0 for figure in dictated["ratios"].values())
+
+
+def test_guidance_is_asked_for_the_steps_that_it_is_compared_on(model: Model, tmp_path: Path) -> None:
+    """A stand-in for the Python of guidance's environment answers with what it was asked."""
+    python = tmp_path / "python"
+    python.write_text(
+        f"#!{sys.executable}\nimport json, sys\nasked = json.load(sys.stdin)\n"
+        "texts = [prompt[-9:] + asked['label'] for prompt in asked['prompts']]\n"
+        "print(json.dumps({'guidance': '0', 'llguidance': '0', 'seconds': 1.0, 'texts': texts}))\n"
+    )
+    python.chmod(0o755)
+    found = guidance_peer.measure(model, constraint_speed.PROMPTS[:2], str(python), n_rounds=1, advance=lambda: None)
+    assert found["n_steps"] == 2
+    assert found["n_characters"]["guidance"] == 2 * len("\nThought:\nAction:")
+    assert found["ratio"]["value"] > 0
