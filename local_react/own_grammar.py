@@ -125,7 +125,7 @@ class OwnGrammar:
         if not any(self._is_well_formed(word, tools) for word in _some_words(self.file.language)):
             where = "" if self.cover != "call" else f", behind `{self.protocol.label('action')}`"
             yield f"None of {N_DRAWN} words drawn from the grammar {name} can be read as a call or an answer{where}."
-        elif not self._can_call_any(tools):
+        elif tools and not self._can_call_any(tools):
             yield f"The grammar {name} allows neither a call of any of the tools nor an answer."
         grounded = [tool for tool, signature in tools.items() if _is_grounded(signature)]
         if grounded:

@@ -28,6 +28,7 @@ from local_react.language.regular import Regular
 from local_react.language.signature import Signatures
 from local_react.language.step import Answer, Call, Malformed
 from local_react.language.values import Bounds
+from local_react.own_grammar import describe_cover, use_grammar
 from local_react.steering import Reach, held_language
 
 FORMS: dict[str, tuple[Callable[[Regular], str], Bounds]] = {
@@ -44,7 +45,7 @@ LANGUAGE = (
     SETTINGS["protocol"],
     SETTINGS["arguments"],
     SETTINGS["reach"],
-    replace(SETTINGS["seed"], help="The seed of the random words.", type=click.IntRange(min=0)),
+    replace(SETTINGS["seed"], help="The seed of the random words.", type=click.IntRange(min=0), default=0),
 )
 
 
@@ -54,26 +55,42 @@ LANGUAGE = (
               help=f"The text for llama.cpp, llguidance or outlines.  [default: {next(iter(FORMS))}]")
 @click.option("--sample", type=click.IntRange(min=1),
               help="So many random words of the language, one a line.  [default: its text instead]")
+@click.option("--check", "checked", metavar="FILE.gbnf",
+              help="Say whether a run can be held to this grammar.  [default: the language of the tools is printed]")
 @click.option("--read", "is_read", is_flag=True,
               help="Say below each word what the strict parser reads it as.  [default: the words alone]")
 @with_settings_file
 @click.pass_context
 def grammar_command(
     context: click.Context, tools: tuple[str, ...], protocol: str, arguments: str, reach: Reach, seed: int,
-    form: str | None, sample: int | None, is_read: bool,
+    form: str | None, sample: int | None, checked: str | None, is_read: bool,
 ) -> None:
     """Print the language that --constrain holds the model to.
 
     The text goes to stdout; stderr says where in a step the model writes it. In this language every tool may be called
     and the run may end; a parameter that is grounded takes whatever its type does, since nothing has been seen yet. A
-    regex has raw text without brackets, to stay short.
+    regex has raw text without brackets, to stay short. With --check it is the language of a grammar file.
     """
     if form is not None and sample is not None:
         raise click.UsageError("Give --as or --sample, not both.")
     if is_read and sample is None:
         raise click.UsageError("--read needs --sample: only words are read.")
+    if form is not None and checked is not None:
+        raise click.UsageError("Give --as or --check, not both: a file is checked as it is.")
     answers, log = take_stdout(context), open_console(sys.stderr)
     format, toolbox = Protocol.preset(protocol, arguments=arguments), load_toolbox(tools)
+    if checked is not None:
+        grammar = use_grammar(checked, format, reach, max_steps=None)
+        describes = f"{grammar.file.name} describes {describe_cover(grammar.cover, format)}"
+        for doubt in grammar.doubts(toolbox):
+            say(log, doubt)
+        if sample is None:
+            answers.write(f"{describes}.")
+            return
+        say(log, f"Random words; {describes}", "dim")
+        primed = label_before(format, "action") if grammar.cover == "call" else None
+        _write_words(grammar.file.language, sample, seed, answers, (primed, format, toolbox) if is_read else None)
+        return
     label = label_before(format, reach)
     place = "on the line of its action" if label is None else f'behind "{label}"'
     if sample is None:
@@ -84,12 +101,19 @@ def grammar_command(
         return
     language = held_language(format, toolbox, reach)
     say(log, f"Random words of what the model may write {place}", "dim")
+    _write_words(language, sample, seed, answers, (label, format, toolbox) if is_read else None)
+
+
+def _write_words(
+    language: Regular, n_words: int, seed: int, answers: Answers, reading: tuple[str | None, Protocol, Signatures] | None
+) -> None:
+    """Random words, one a line; with `reading`, what each is read as."""
     source = random.Random(seed)
-    for _ in range(sample):
+    for _ in range(n_words):
         word = random_word(language, source).decode()
         _write(answers, word.replace("\n", LINE_BREAK))
-        if is_read:
-            answers.write(f"    {describe(word, label, format, toolbox, answers.encoding)}")
+        if reading is not None:
+            answers.write(f"    {describe(word, *reading, answers.encoding)}")
 
 
 def _write(answers: Answers, text: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from local_react.cli.ask import Desk, ask
+from local_react.cli.constraint import settle_constraint
 from local_react.cli.options import CONSTRAINT, GUARDS, MODEL, PROMPT, RUN, SAMPLING, TOOLS, with_settings
 from local_react.cli.settings_file import SETTINGS_FILE, with_settings_file
 from local_react.cli.setup import run_options
@@ -31,6 +32,7 @@ def with_run_settings(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def open_desk(context: click.Context, *, quiet: bool, as_json: bool, settings: dict[str, Any]) -> Desk:
     """Take stdout for the answers, then load tools and model."""
+    settings = settle_constraint(context, settings)
     answers = take_stdout(context)
     log = open_console(sys.stderr, is_quiet=quiet)
     if SETTINGS_FILE in context.meta:

@@ -25,6 +25,7 @@ from local_react.llama.embedded import EMBEDDED
 from local_react.llama.files import installed_models
 from local_react.llama.model import Model
 from local_react.llama.sampling import Sampling
+from local_react.own_grammar import use_grammar
 from local_react.runs import AnyModel
 from local_react.setup import Approve
 from local_react.tools.demo_exemplars import demo_exemplars
@@ -136,10 +137,14 @@ def choose_approval(settings: Settings, style: Any, hint: Hint) -> Approve | Non
 def run_options(settings: Settings, hint: Hint) -> dict[str, Any]:
     """The keyword arguments of `run` for these settings, but for question, trace and listener. Loads tools and model."""
     guards, sampling, wording = read_guards(settings), read_sampling(settings), read_wording(settings)
+    if settings["grammar"] is not None:
+        # The run reads it again; a fault in it must not cost the loading of a model.
+        use_grammar(settings["grammar"], wording.protocol, settings["reach"], max_steps=guards.max_steps)
     return {field.name: getattr(wording, field.name) for field in fields(wording) if field.name != "toolbox"} | {
         "tools": wording.toolbox, "guards": guards, "sampling": sampling, "strict": settings["strict"],
         "template": settings["template"], "think": settings["think"], "logprobs": settings["logprobs"],
         "approve": choose_approval(settings, wording.protocol.arguments, hint),
         "constrain": settings["reach"] if settings["constrain"] else False, "engine": settings["engine"],
-        "ground": settings["ground"], "explain": settings["explain"], "model": load_model(settings, hint),
+        "grammar": settings["grammar"], "ground": settings["ground"], "explain": settings["explain"],
+        "model": load_model(settings, hint),
     }
