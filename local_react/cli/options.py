@@ -88,8 +88,8 @@ class Setting:
 
 
 MODEL = (
-    Setting("model", "A GGUF file, the name of an embedded model, or scripted:FILE.json, a list of completions to replay "
-            "(tests your tools without a model).  [default: smollm2]", metavar="PATH|NAME"),
+    Setting("model", "A GGUF file, a name that `local-react models list` shows, or scripted:FILE.json, a list of completions "
+            "to replay (tests your tools without a model).  [default: smollm2]", metavar="PATH|NAME"),
     Setting("n_ctx", "The window in tokens.  [default: 4096, or what the model was trained on if that is less]", click.INT),
     Setting("threads", "Threads to compute with.  [default: all cores up to 4, else half of them]", click.INT),
     Setting("batch", "Tokens in a batch, at most.  [default: 512]", click.INT),

@@ -50,7 +50,7 @@ class Model:
         cls, path_or_name: str | Path, *, n_ctx: int | None = None, n_threads: int | None = None, n_batch: int = 512,
         n_gpu_layers: int | None = None, flash_attention: bool | None = None, type_k: str = "f16", type_v: str = "f16",
     ) -> Model:
-        """Load a model file, or the embedded model of that name.
+        """Load a model file, or the model of that name in the registry, if it is on this machine.
 
         `n_ctx` is the window of one episode in tokens (default 4,096, or what the model was trained on if that is
         less). `n_gpu_layers=None` puts everything on the GPU where the installed llama.cpp can, `flash_attention=None`
