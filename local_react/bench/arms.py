@@ -37,6 +37,7 @@ class Arm:
     name: str
     protocol: str = "finish"
     arguments: ArgumentStyle = "keyword"
+    template: str = "none"
     strict: bool = True
     constrain: bool | Reach = False
     engine: str = next(iter(ENGINES))
@@ -68,7 +69,7 @@ class Arm:
         """The keyword arguments of `run` for this arm in a world with these exemplars; `limits` are guards of all arms."""
         protocol = Protocol.preset(self.protocol, arguments=self.arguments)
         values = {
-            "protocol": protocol, "strict": self.strict, "constrain": self.constrain,
+            "protocol": protocol, "template": self.template, "strict": self.strict, "constrain": self.constrain,
             "ground": self.ground, "explain": self.explain, "guards": Guards(**dict(limits) | dict(self.guards)),
             "exemplars": self._choose(exemplars) if protocol.has_tools else _bare(self._choose(exemplars)),
         }

@@ -20,6 +20,7 @@ from local_react.bench.results import ResultsWriter
 from local_react.bench.task import World
 from local_react.errors import LocalReactError
 from local_react.language.protocol import Protocol
+from local_react.llama.sampling import Sampling
 from local_react.runs import AnyModel, run_many
 from local_react.tools.toolbox import Toolbox
 from local_react.trace import Trace
@@ -83,14 +84,14 @@ class Execution:
                 self._tell(n_missed=self._progress.n_missed + self._n_each)
                 continue
             with closing(model) if hasattr(model, "close") else _NoContext():
-                for batch in self._batches(model):
+                for world, batch in self._batches(model):
                     if self._should_stop():
                         return self._progress
-                    self._run_batch(model, batch)
+                    self._run_batch(model, world, batch)
         return self._progress
 
-    def _batches(self, model: AnyModel) -> Iterator[list[Item]]:
-        """The items of a model that aren't done, in batches that can be run at once."""
+    def _batches(self, model: AnyModel) -> Iterator[tuple[World, list[Item]]]:
+        """The items of a model that aren't done, in batches that can be run at once, each with its world."""
         matrix, described = self._matrix, model.describe()
         for name in matrix.worlds:
             tasks = self._tasks[name]
@@ -102,14 +103,15 @@ class Execution:
                                  limits=matrix.limits, n_parallel=matrix.n_parallel)
                             for task in tasks[start : start + CHUNK]
                         ]
-                        yield from self._split(name, items)
+                        for batch in self._split(self._worlds[name], items):
+                            yield self._worlds[name], batch
 
-    def _split(self, world: str, items: Sequence[Item]) -> Iterator[list[Item]]:
+    def _split(self, world: World, items: Sequence[Item]) -> Iterator[list[Item]]:
         """The batches in which something is left to do. They are the same whatever was done before: a batch of another size
         computes other sums."""
         batches: list[list[Item]] = []
         for item in items:
-            if not batches or len(batches[-1]) == item.n_parallel or not self._fits(world, batches[-1][0], item):
+            if not batches or len(batches[-1]) == item.n_parallel or not _fits(world, batches[-1][0], item):
                 batches.append([])
             batches[-1].append(item)
         for batch in batches:
@@ -120,14 +122,8 @@ class Execution:
             if n_before < len(batch):
                 yield batch
 
-    def _fits(self, world: str, one: Item, other: Item) -> bool:
-        """Whether two items have the same prompt but for the question."""
-        toolboxes = [self._worlds[world].toolbox(item.task).fingerprint for item in (one, other)]
-        return toolboxes[0] == toolboxes[1]
-
-    def _run_batch(self, model: AnyModel, items: Sequence[Item]) -> None:
+    def _run_batch(self, model: AnyModel, world: World, items: Sequence[Item]) -> None:
         first = items[0]
-        world = self._worlds[first.task.world]
         self._tell(now=f"{first.model_name} · {first.arm.name} · {first.task.id}")
         try:
             traces = run_items(model, world, items, clock=self._clock)
@@ -150,6 +146,11 @@ class Execution:
             self._on_progress(self._progress)
 
 
+def _fits(world: World, one: Item, other: Item) -> bool:
+    """Whether two items have the same prompt but for the question."""
+    return world.toolbox(one.task).fingerprint == world.toolbox(other.task).fingerprint
+
+
 def run_items(
     model: AnyModel, world: World, items: Sequence[Item], *, clock: Callable[[], float] = time.time
 ) -> list[Trace]:
@@ -160,7 +161,8 @@ def run_items(
     toolboxes = [world.toolbox(item.task) if has_tools else Toolbox() for item in items]
     return run_many(
         [item.task.question for item in items], model=model, tools=toolboxes[0], toolboxes=toolboxes,
-        seeds=[item.seed for item in items], n_parallel=first.n_parallel, temperature=first.temperature, clock=clock,
+        seeds=[item.seed for item in items], n_parallel=first.n_parallel, clock=clock,
+        sampling=Sampling(temperature=first.temperature),  # whole: what a model's author recommends would differ by model
         **arm.options(world.exemplars(), first.limits),
     )
 

@@ -55,6 +55,7 @@ class OwnArm(_Strict):
     like: str = "free"
     protocol: str | None = None
     arguments: Literal["keyword", "positional", "json"] | None = None
+    template: str | None = None
     strict: bool | None = None
     constrain: bool | Reach | None = None
     engine: str | None = None
