@@ -21,12 +21,14 @@ import click
 
 from local_react.cli import main
 from local_react.cli.ask import Desk, describe_ending, report
+from local_react.cli.models.named import in_megabytes
 from local_react.cli.options import GUARD_FIELDS, GUARDS
 from local_react.cli.streams import Answers, Hint, open_console
 from local_react.guards import Guards
 from local_react.language.parse import parse_step
 from local_react.language.protocol import Protocol, presets
 from local_react.language.step import Code, Malformed
+from local_react.llama.registry import read_registry, shipped_registry_path
 from local_react.tools.tool import tool
 from local_react.tools.toolbox import Toolbox
 from local_react.trace import Ending, Trace
@@ -76,6 +78,17 @@ def _walk(command: click.Command, name: str) -> Iterable[tuple[str, str]]:
             yield from _walk(command.get_command(context, part), f"{name} {part}")
     else:
         yield name, command.get_short_help_str(limit=200)
+
+
+def registry() -> str:
+    """The models that have names, as they ship."""
+    rows = (
+        (f"`{entry.name}`", in_megabytes(entry.size) if entry.size else "unknown", entry.quantization or "unknown",
+         f"{entry.licence}, gated" if entry.gated else entry.licence, "known" if entry.sha256 else "unknown",
+         "yes" if entry.tried else "no")
+        for entry in read_registry(shipped_registry_path())
+    )
+    return _table(("name", "size", "quantization", "licence", "SHA-256", "tried"), rows)
 
 
 def protocols() -> str:
@@ -171,7 +184,7 @@ def demo() -> str:
 
 
 GENERATED: dict[str, Callable[[], str]] = {
-    made.__name__: made for made in (commands, a100, protocols, endings, malformed, guards, demo)
+    made.__name__: made for made in (registry, commands, a100, protocols, endings, malformed, guards, demo)
 }
 """What may stand between markers, by name."""
 
