@@ -20,10 +20,12 @@ from local_react.grounding import Sightings
 from local_react.guards import CallHistory
 from local_react.language import notices
 from local_react.language.arguments import Misfit, fit_arguments
+from local_react.language.native.read import read_answer
 from local_react.language.observation import cut
 from local_react.language.parse import parse_step
 from local_react.language.prompt import Prompt
 from local_react.language.step import Action, Answer, Call, Malformed, Observation
+from local_react.messages import MessageAuthor, MessagePen
 from local_react.pen import Pen
 from local_react.recorder import Recorder
 from local_react.setup import MIN_STEP_TOKENS, Ended, Setup, Waiting
@@ -80,8 +82,12 @@ class Episode:
     def _open(self) -> None:
         decoder = self._decoder
         self._transcript = decoder.open(self._tokens.ids, self._tokens.n_shared)
-        self._pen = Pen(self._transcript, decoder, self._protocol, self._recorder)
-        self._author = Author(self._setup, self._transcript, decoder, self._pen, self._recorder)
+        if self._setup.frames is None:
+            self._pen = Pen(self._transcript, decoder, self._protocol, self._recorder)
+            self._author = Author(self._setup, self._transcript, decoder, self._pen, self._recorder)
+        else:
+            self._pen = MessagePen(self._transcript, decoder, self._protocol, self._recorder, self._setup.frames)
+            self._author = MessageAuthor(self._setup, self._transcript, decoder, self._pen, self._recorder)
         self._recorder.record(
             "prompt", parts=self._tokens.parts, n_shared=self._tokens.n_shared, n_evaluated=self._transcript.n_evaluated
         )
@@ -94,6 +100,7 @@ class Episode:
             candidates=self._sightings.candidates(but=self._history.last_success if self._guards.repeated_calls else None),
         )
         action = self._read(completion, number)
+        self._pen.take(action)
         self._recorder.record("action", step=number, **write_action(action), **self._seen_in(action))
         if completion.reason == "window" and isinstance(action, Malformed):
             raise Ended("context_full", error=f"The window of {self._decoder.window:,} tokens is full.")
@@ -103,6 +110,8 @@ class Episode:
         """The reading of a step. Behind a free thought only the action is read: nothing in the thought can be run."""
         protocol, toolbox = self._protocol, self._setup.toolbox
         is_cut = completion.reason in ("length", "window")
+        if completion.is_answer:
+            return read_answer(completion.text)
         if completion.n_thought_pieces is None:
             primed = protocol.label(protocol.opening, number)
             return parse_step(

@@ -12,7 +12,7 @@ from local_react.form import encode_pieces
 from local_react.language.observation import NOTHING_RUN, indent
 from local_react.language.prompt import Piece
 from local_react.language.protocol import LabelKind, Protocol
-from local_react.language.step import Observation
+from local_react.language.step import Action, Observation
 from local_react.language.thinking import ThinkTags
 from local_react.recorder import Recorder
 
@@ -33,6 +33,13 @@ class Pen:
     def follow(self, completion: Completion) -> None:
         """The model has just written this."""
         self._last = completion
+
+    def take(self, action: Action) -> None:
+        """What the model has just written was read as this."""
+
+    def opening(self, number: int) -> str:
+        """What the program writes to open step `number`."""
+        return self._protocol.label(self._protocol.opening, number)
 
     def write_label(self, kind: LabelKind, number: int) -> None:
         """Begin a line with a label; what the model has already written of it isn't written again."""
@@ -64,8 +71,7 @@ class Pen:
         if block.reason != "stop":
             is_fresh = block.label or not tags.lead or block.text.endswith(tags.lead)
             closing = ("" if is_fresh else tags.lead) + tags.closing[len(block.label) :]
-        label = self._protocol.label(self._protocol.opening, 1)
-        self.write_pieces([Piece("thinking", closing + tags.gap, True), Piece("step", label)])
+        self.write_pieces([Piece("thinking", closing + tags.gap, True), Piece("step", self.opening(1))])
 
     def write_pieces(self, pieces: Sequence[Piece]) -> None:
         """Append text of the program's, of which the trusted pieces may hold control tokens."""

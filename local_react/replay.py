@@ -62,10 +62,10 @@ def replay(trace: Trace, tools: Toolbox | None = None) -> Trace:
         guards, protocol = _read_guards(start["settings"]), Protocol(**start["protocol"])
         toolbox = tools if tools is not None else RecordedToolbox(_read_tools(start), _read_observations(trace))
         question = start["question"]
-        script = [part for event in trace.generations for part in _read_parts(event)]
+        script = [part for event in trace.generations for part in _read_parts(event, protocol.native is not None)]
         setup = Setup(
             protocol=protocol, toolbox=toolbox, guards=guards, sampling=Sampling(), strict=start["settings"]["strict"],
-            n_top_logprobs=None, approve=_Decisions(trace), steering=_read_steering(start["settings"], protocol, toolbox),
+            n_top_logprobs=None, approve=_Decisions(trace), steering=_read_steering(trace, protocol, toolbox),
             form=_read_form(start["settings"]),
         )
     except (AttributeError, KeyError, TypeError, ValueError, SettingsError, ToolError) as error:
@@ -152,10 +152,13 @@ def _read_guards(settings: Mapping[str, Any]) -> Guards:
     return Guards(**values | {"time_limit_s": None, "observation_tokens": None, "tool_time_limits": True})
 
 
-def _read_parts(event: Event) -> list[list[bytes]]:
+def _read_parts(event: Event, is_native: bool) -> list[list[bytes]]:
     """What was generated in one go: the whole completion, or the thought and the action, with the program's label between."""
     pieces, n_thought = read_pieces(event["pieces"]), event.get("n_thought_pieces")
-    return [pieces] if n_thought is None else [pieces[:n_thought], pieces[n_thought + 1 :]]
+    if n_thought is None:
+        return [pieces]
+    # In a native format the opener of the call ends the thought: it is what the model is taken to have written.
+    return [pieces[: n_thought + is_native], pieces[n_thought + 1 :]]
 
 
 def _read_form(settings: Mapping[str, Any]) -> Form:
@@ -164,12 +167,22 @@ def _read_form(settings: Mapping[str, Any]) -> Form:
     return Form() if tags is None else Form(tags=ThinkTags(**tags))
 
 
+@dataclass(slots=True, kw_only=True)
 class RecordedSteering(Steering):
-    """Lets the recorded actions through: they were held to their languages when they were written."""
+    """Lets the recorded actions through: they were held to their languages when they were written.
+
+    `answers` are the steps whose message was held to an answer.
+    """
+
+    answers: frozenset[int] = frozenset()
 
     def language(self, **options: Any) -> Regular:
         """A language that costs nothing and isn't looked at."""
         return EPSILON
+
+    def must_answer(self, language: Regular, number: int) -> bool:
+        """Whether the record has an answer there."""
+        return number in self.answers
 
     def cost(self, language: Regular) -> int:
         """Nothing: what is recorded fitted its budget."""
@@ -182,12 +195,14 @@ class RecordedSteering(Steering):
         return Generation(transcript, sampler, StopScanner(), max_tokens=max_tokens, **watching)
 
 
-def _read_steering(settings: Mapping[str, Any], protocol: Protocol, toolbox: Toolbox) -> RecordedSteering | None:
+def _read_steering(trace: Trace, protocol: Protocol, toolbox: Toolbox) -> RecordedSteering | None:
+    settings = trace.events[0]["settings"]
     if not settings.get("constrain"):
         return None
     recorded: Any = SimpleNamespace(name=settings.get("engine"))
     return RecordedSteering(
-        protocol=protocol, tools=toolbox, engine=recorded, vocabulary=recorded, reach=settings["constrain"]
+        protocol=protocol, tools=toolbox, engine=recorded, vocabulary=recorded, reach=settings["constrain"],
+        answers=frozenset(event["step"] for event in trace.completions if event.get("is_answer")),
     )
 
 

@@ -25,6 +25,7 @@ from local_react.language.template import ChatTemplate
 from local_react.language.thinking import Choice
 from local_react.llama.sampling import Sampling
 from local_react.loop import Episode
+from local_react.native import spell_calls, template_for, with_format, write_prompts
 from local_react.options import FILE, KINDS, check_kind, check_options
 from local_react.own_grammar import OwnSteering, use_grammar
 from local_react.recommendation import choose_sampling
@@ -130,12 +131,17 @@ def run_many(
         raise SettingsError(f"{'ground' if ground else 'explain'} says something about the constraint. Give constrain, too.")
     guards = replace(guards, **_given(max_steps=max_steps, max_step_tokens=max_step_tokens))
     chosen, sources = choose_sampling(sampling, model, _given(temperature=temperature, seed=seed))
+    protocol = Protocol.preset(protocol) if isinstance(protocol, str) else protocol
     setup = Setup(
-        protocol=Protocol.preset(protocol) if isinstance(protocol, str) else protocol,
+        protocol=protocol,
         toolbox=_toolbox(tools, guards), guards=guards, sampling=chosen, sampling_from=sources,
         strict=strict, n_top_logprobs=logprobs, approve=approve, steering=None,
-        form=choose_form(model, template, think=think, clock=clock),
+        form=choose_form(model, template_for(protocol, template), think=think, clock=clock),
     )
+    if protocol.native is not None:
+        if grammar is not None:
+            raise SettingsError("A grammar of your own describes labelled steps. Leave it out, or take another protocol.")
+        setup = with_format(setup, model)
     if constrain:
         reach: Reach = "action" if constrain is True else constrain
         setup = replace(setup, steering=_steer(
@@ -176,12 +182,18 @@ def play(
     _check_names(setup.protocol, setup.toolbox)
     if exemplars is None:
         exemplars = choose_exemplars(setup.protocol, setup.toolbox)
+    if setup.protocol.native is not None:
+        setup = with_format(setup, model)
     form = setup.form
     today = None if form.template is None else read_date(clock)
-    prompts = [
-        form.dress(build_prompt(question, setup.protocol, setup.toolbox, exemplars, instructions=instructions), today=today)
-        for question in questions
-    ]
+    if setup.protocol.native is not None:
+        prompts, frames = write_prompts(setup, questions, exemplars, instructions, today)
+        own = [replace(each, protocol=setup.protocol, form=form, frames=frames) for each in own]
+    else:
+        prompts = [
+            form.dress(build_prompt(each, setup.protocol, setup.toolbox, exemplars, instructions=instructions), today=today)
+            for each in questions
+        ]
     encoded = [_encode(prompt, setup.guards, model) for prompt in prompts]
     recorders: list[Recorder] = []
 
@@ -200,13 +212,16 @@ def play(
 
     if prompts:
         with model.context(min(n_parallel, len(prompts))) as context:
-            Scheduler(Decoder(context, model.vocabulary), setup.guards.time_limit_s, clock).drive(episodes())
+            decoder = Decoder(context, model.vocabulary, spell_calls(model.vocabulary, setup.protocol))
+            Scheduler(decoder, setup.guards.time_limit_s, clock).drive(episodes())
     return [recorder.trace for recorder in recorders]
 
 
 def choose_exemplars(protocol: Protocol, toolbox: Toolbox) -> Sequence[Exemplar]:
     """The exemplars of a run that is given none of its own."""
     # A made-up call of a tool that needs approval would teach the model to make one.
+    if protocol.native is not None:
+        return ()
     harmless = {name: tool for name, tool in toolbox.items() if not tool.needs_approval}
     return default_exemplars(harmless) if protocol.has_tools else ()
 
@@ -221,8 +236,9 @@ def _steer(
         make = partial(OwnSteering, grammar=use_grammar(grammar, setup.protocol, reach, max_steps=setup.guards.max_steps))
     steering = make(
         protocol=setup.protocol, tools=with_grounding(setup.toolbox) if grounds else setup.toolbox,
-        engine=make_engine(engine, model.vocabulary), vocabulary=model.vocabulary, reach=reach, explains=explains,
-        masks_first=not setup.sampling.is_plain, compile_limit_s=setup.guards.compile_limit_s,
+        engine=make_engine(engine, model.vocabulary), vocabulary=spell_calls(model.vocabulary, setup.protocol),
+        reach=reach, explains=explains, masks_first=not setup.sampling.is_plain,
+        compile_limit_s=setup.guards.compile_limit_s,
     )
     steering.check_budget(setup.guards.max_step_tokens)
     steering.compile()

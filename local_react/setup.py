@@ -10,6 +10,7 @@ from typing import Any, Union
 from local_react.decode.generate import Generation
 from local_react.form import Form
 from local_react.guards import Guards
+from local_react.language.native.conversation import Frames
 from local_react.language.protocol import Protocol
 from local_react.language.step import Call
 from local_react.llama.sampling import Sampling
@@ -34,7 +35,7 @@ MIN_STEP_TOKENS = 32
 class Setup:
     """Everything that several episodes of one run have in common.
 
-    `sampling_from` says where each field of `sampling` comes from.
+    `sampling_from` says where each field of `sampling` comes from. `frames` are there for a run in the model's own format.
     """
 
     protocol: Protocol
@@ -46,6 +47,7 @@ class Setup:
     approve: Approve | None
     steering: Steering | None
     form: Form = Form()
+    frames: Frames | None = None
     sampling_from: Mapping[str, Source] = field(default_factory=dict)
 
 

@@ -14,15 +14,19 @@ from typing import Any, Literal
 from local_react.decode.constrained import ConstrainedGeneration, exit_cost
 from local_react.decode.constraint import Engine, Matcher, find_slowest
 from local_react.decode.generate import SamplerLike
+from local_react.decode.markup import MarkupMatcher
 from local_react.decode.transcript import Transcript
 from local_react.errors import ConstraintCompileTimeout, GrammarError, SettingsError
 from local_react.grounding import Candidates
 from local_react.language.derivative import Recogniser
 from local_react.language.grammar import BOUNDS, action_language, line_language, step_language
+from local_react.language.native.formats import format_of
+from local_react.language.native.language import answer_language, held_message
 from local_react.language.protocol import Protocol
 from local_react.language.regular import Regular
 from local_react.language.signature import Signatures
 from local_react.language.values import Bounds
+from local_react.llama.markup import MarkupVocabulary
 from local_react.llama.vocabulary import Vocabulary
 
 Reach = Literal["action", "step", "repair"]
@@ -36,8 +40,13 @@ def held_language(
     only_answer: bool = False, grounded: Candidates | None = None, bounds: Bounds = BOUNDS,
 ) -> Regular:
     """The language of what the model writes in step `number`: behind the label that the program writes, or from the start
-    of the line where the choice of the label is the model's own. Raises GrammarError where it has no word."""
+    of the line where the choice of the label is the model's own; in a native format, behind the opener of a call.
+
+    Raises GrammarError where it has no word.
+    """
     options = {"allow_answer": allow_answer, "only_answer": only_answer, "grounded": grounded, "bounds": bounds}
+    if protocol.native is not None:
+        return held_message(format_of(protocol), tools, is_whole=reach == "step", **options)
     if reach == "step":
         return step_language(protocol, tools, number=number, **options)
     if protocol.finish is None:
@@ -52,7 +61,7 @@ class Steering:
     protocol: Protocol
     tools: Signatures
     engine: Engine
-    vocabulary: Vocabulary
+    vocabulary: Vocabulary | MarkupVocabulary
     reach: Reach = "action"
     explains: bool = False
     masks_first: bool = False
@@ -66,7 +75,8 @@ class Steering:
 
         Where nothing can be called yet and no answer is allowed either, the answer is allowed all the same.
         """
-        key_number = number if self.reach == "step" or self.chooses_label else None
+        is_numbered = (self.reach == "step" or self.chooses_label) and self.protocol.native is None
+        key_number = number if is_numbered else None
         key = (key_number, allow_answer, only_answer, _freeze(grounded))
         if key not in self._languages:
             build = partial(
@@ -94,6 +104,10 @@ class Steering:
         """The language of step `number` once a free thought and the action's label are `written`; it depends on neither."""
         return language
 
+    def must_answer(self, language: Regular, number: int) -> bool:
+        """Whether the message of step `number`, held to this language, can't hold a call (native formats only)."""
+        return language is answer_language(self.engine.bounds.max_text)
+
     @property
     def chooses_label(self) -> bool:
         """Whether the model writes the action line's label itself, since there is a choice of labels."""
@@ -108,8 +122,11 @@ class Steering:
         n_top_logprobs: int | None, on_text: Callable[[str], None],
     ) -> ConstrainedGeneration:
         """A generation that is held to a language from its beginning."""
+        matcher = self.match(language)
+        if isinstance(self.vocabulary, MarkupVocabulary):
+            matcher = MarkupMatcher(matcher, self.vocabulary)
         return ConstrainedGeneration(
-            transcript, sampler, Recogniser(language), self.match(language), max_tokens=max_tokens,
+            transcript, sampler, Recogniser(language), matcher, max_tokens=max_tokens,
             masks_first=self.masks_first, explains=self.explains, n_top_logprobs=n_top_logprobs, on_text=on_text,
         )
 
@@ -124,7 +141,11 @@ class Steering:
     def _languages_of_tools(self) -> Iterator[tuple[str, Regular]]:
         """The calls of each tool alone."""
         for name, signature in self.tools.items():
-            yield name, action_language(self.protocol, {name: signature}, allow_answer=False, bounds=self.engine.bounds)
+            tool = {name: signature}
+            if self.protocol.native is not None:
+                yield name, held_language(self.protocol, tool, "action", bounds=self.engine.bounds)
+            else:
+                yield name, action_language(self.protocol, tool, allow_answer=False, bounds=self.engine.bounds)
 
     def compile(self) -> None:
         """Compile what is known before the run, so that a language that the engine can't hold to is refused then.

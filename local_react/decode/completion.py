@@ -46,7 +46,8 @@ class Completion:
     half a character that the end cut off. `n_sampled` tokens were drawn, `n_forced` were put in without being drawn, and
     `n_evaluated` ids were computed, in `n_decode_calls` batches. Under a constraint, `n_masks` masks were computed;
     `choices` are there where they were asked for. `n_thought_pieces` tells how many pieces are a free thought: the next one
-    is the program's label, and the rest the action, which alone may be read as one.
+    is the program's label, and the rest the action, which alone may be read as one. With `is_answer` the whole text is an
+    answer, whatever it looks like.
     """
 
     text: str
@@ -62,6 +63,7 @@ class Completion:
     n_masks: int = 0
     n_thought_pieces: int | None = None
     choices: tuple[TokenChoice, ...] = ()
+    is_answer: bool = False
 
 
 def join_step(thought: Completion, label: str, action: Completion) -> Completion:
