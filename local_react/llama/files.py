@@ -180,6 +180,9 @@ def _check_architecture(path: Path, header: Header) -> str:
     if header.metadata.get("tokenizer.ggml.model") in ("none", "no_vocab"):
         # llama.cpp 0.3.36 loads it, and aborts the process at the first text.
         raise ModelFileError(path, "holds no vocabulary, so it can't read a text", "Give a text model.")
+    if header.metadata.get(f"{architecture}.attention.causal") is False:
+        raise ModelFileError(path, "doesn't write a text from its beginning to its end: it is an embedding or diffusion model",
+                             "Give a model that generates text.")
     if not header.n_tensors:
         raise ModelFileError(path, "holds a vocabulary only, no weights", "Give the file with the model's weights.")
     if not _is_known(architecture):

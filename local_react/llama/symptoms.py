@@ -20,6 +20,9 @@ FOREIGN = (
      "Fetch the file with `git lfs pull`, or download it from its page."),
     (re.compile(rb"\s*<(?:!doctype|html|head|\?xml|!--)", re.I), "is a web page saved as a model",
      "Download the file itself: the address of its page isn't the address of the file."),
+    # What the Hugging Face hub writes in place of a file.
+    (re.compile(rb"(?:Entry not found|Not found|Repository not found|Invalid username or password|Access to model|"
+                rb"Unauthorized|Forbidden|Too many requests)", re.I), "is a server's error message, not the model", AGAIN),
     (re.compile(rb'\s*[{\[]\s*["{]'), "is a JSON text, perhaps a server's error message", AGAIN),
     (re.compile(rb"(?:lmgg|fmgg|tjgg|algg)"), "is in an old ggml format from before GGUF", CONVERT),
     (re.compile(rb"(?:nsgg|qsgg|agg)"), "is a saved llama.cpp session, not a model", "Give the model's own file."),

@@ -71,6 +71,7 @@ CHANGES = {
     # llama.cpp loaded these two, and aborted the process at the first text.
     "no vocabulary": ({"tokenizer.ggml.model": "none"}, "holds no vocabulary"),
     "no vocabulary, by its other name": ({"tokenizer.ggml.model": "no_vocab"}, "holds no vocabulary"),
+    "embedding model": ({"llama.attention.causal": False}, "an embedding or diffusion model"),
     "no layers": ({"llama.block_count": 0}, "claims 0 layers"),
 }
 

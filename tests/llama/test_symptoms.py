@@ -18,6 +18,8 @@ FOREIGN = {
     "web page": (b"<!DOCTYPE html>\n<html><head><title>404</title>", "web page"),
     "web page in capitals": (b"\n\n  <HTML>", "web page"),
     "xml": (b'<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>', "web page"),
+    "hub's error": (b"Entry not found", "a server's error message"),
+    "hub's refusal": (b"Access to model o/r is restricted. You must be authenticated.", "a server's error message"),
     "json": (b'{"error": "Invalid username or password."}', "JSON text"),
     "ggml": (b"lmgg" + bytes(60), "old ggml format"),
     "ggmf": (b"fmgg" + bytes(60), "old ggml format"),
