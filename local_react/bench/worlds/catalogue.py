@@ -9,6 +9,7 @@ from pathlib import Path
 from local_react.bench.task import World
 from local_react.bench.worlds.arithmetic import ArithmeticWorld
 from local_react.bench.worlds.billing import BillingWorld
+from local_react.bench.worlds.files import FilesWorld
 from local_react.bench.worlds.given import GivenWorld
 from local_react.bench.worlds.task_file import read_tasks
 from local_react.errors import SettingsError
@@ -17,6 +18,7 @@ from local_react.tools.toolbox import Toolbox
 
 WORLDS: dict[str, Callable[[], World]] = {
     "billing": BillingWorld,
+    "files": FilesWorld,
     "arithmetic": ArithmeticWorld,
 }
 """What makes each world that has a name; the first one is the default."""
