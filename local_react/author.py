@@ -74,7 +74,10 @@ class Author:
     def _record(self, kind: str, completion: Completion, started: float, **values: Any) -> None:
         """Record what was generated, without what says nothing."""
         values |= asdict(completion) | {"pieces": spell_pieces(completion.pieces)}
-        values = {name: value for name, value in values.items() if value not in (None, ()) and (value or name not in ("n_masks", "is_answer"))}
+        values = {
+            name: value for name, value in values.items()
+            if value not in (None, ()) and (value or name not in ("n_masks", "is_answer"))
+        }
         self._recorder.record(kind, **values, seconds=round(self._recorder.elapsed() - started, 6))
 
     def _write_freely(self, number: int) -> Generator[Waiting, Any, Completion]:

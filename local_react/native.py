@@ -68,7 +68,7 @@ def write_prompts(
     assert form.template is not None
     chat = Chat(template=form.template, has_system=form.has_system, variables=form.variables, today=today)
     schemas = describe_tools(setup.toolbox)
-    frames = cut_frames(chat, format_of(setup.protocol), schemas, instructions=instructions)
+    frames = cut_frames(chat, format_of(setup.protocol), schemas)
     prompts = [
         build_native_prompt(
             question, setup.protocol, setup.toolbox, schemas, chat, exemplars, instructions=instructions

@@ -136,8 +136,9 @@ def _call_messages(
     ]
 
 
-def cut_frames(chat: Chat, format: NativeFormat, schemas: Schemas, *, instructions: str | None = None) -> Frames:
-    """The frames of a template, cut out of sample conversations.
+def cut_frames(chat: Chat, format: NativeFormat, schemas: Schemas) -> Frames:
+    """The frames of a template, cut out of sample conversations. They have no instructions: some templates write those only
+    where the last message is the user's.
 
     Raises SettingsError for a template without tools or with calls in another format, TemplateError where it can't hold the
     conversations.
@@ -147,7 +148,7 @@ def cut_frames(chat: Chat, format: NativeFormat, schemas: Schemas, *, instructio
             "The chat template knows no tools, so the model can't be told about them. Give a template that does with "
             f"--template FILE, or another protocol. The native formats are {', '.join(FORMATS)}."
         )
-    start = chat.open(instructions, "Why?")
+    start = [Message("user", "Why?")]
     before_result, after_result, spelled = _cut_result(chat, format, schemas, start)
     # Without tools: some templates would describe them again before the last message of the user.
     noticed = chat.render([*start, Message("assistant", _ANSWER), Message("user", _NOTICE)])
