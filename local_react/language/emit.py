@@ -1,10 +1,10 @@
 """The texts of an expression for the engines: GBNF for llama.cpp, Lark for llguidance, a regex for outlines.
 
 All three spell sets of characters in code points, for these engines read UTF-8. What an expression shares becomes a rule
-of its own in GBNF and Lark, named by a number; a regex has no rules, so there it is spelled each time, and what leads back
-to itself can't be spelled at all. Derivatives in
-the middle of a character have no text. No text has an empty alternative, a line that begins with `|`, or brackets nested
-deeper than `MAX_NESTING`: llama.cpp misreads or dies of those.
+of its own in GBNF and Lark, named by a number; a regex has no rules, so there it is spelled each time (but for what options
+end in alike), and what leads back to itself can't be spelled at all. Derivatives in the middle of a character have no text.
+No text has an empty alternative, a line that begins with `|`, or brackets nested deeper than `MAX_NESTING`: llama.cpp
+misreads or dies of those.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from local_react.errors import GrammarError
@@ -27,6 +27,7 @@ from local_react.language.regular import (
     Repeat,
     Sequence,
     choice,
+    literal,
     repeat,
     sequence,
 )
@@ -96,10 +97,16 @@ def _size(node: Regular, known: dict[Regular, int]) -> int:
                 known[node] = len(data)
             case Characters(ranges):
                 known[node] = 12 * len(ranges)
-            case Sequence(head, tail):
-                known[node] = _size(head, known) + _size(tail, known)
+            case Sequence():
+                tails: list[Sequence] = []
+                rest: Regular = node
+                while isinstance(rest, Sequence) and rest not in known:
+                    tails.append(rest)
+                    rest = rest.tail
+                for part in reversed(tails):
+                    known[part] = _size(part.head, known) + _size(part.tail, known)
             case Choice(options):
-                known[node] = 6 + sum(_size(option, known) + 1 for option in options)
+                known[node] = 6 + sum(_size(option, known) + 1 for option in _joined(options))
             case Repeat(item, _, _):
                 known[node] = 6 + _size(item, known)
             case _:
@@ -224,7 +231,8 @@ class _Printer:
                 break
         return [*found, self.part(node, 1, depth + 1)]
 
-    def options(self, options: tuple[Regular, ...], binding: int, depth: int) -> str:
+    def options(self, options: Iterable[Regular], binding: int, depth: int) -> str:
+        options = list(options) if self.dialect.rule_name is not None else _joined(options)
         written = [self.part(option, 0, depth + 1) for option in options if option is not EPSILON]
         text = (" | " if self.dialect.joint else "|").join(written)
         if len(written) < len(options):
@@ -254,6 +262,31 @@ class _Printer:
     def grouped(self, text: str) -> str:
         opening, closing = self.dialect.group
         return f"{opening}{text}{closing}"
+
+
+def _joined(options: Iterable[Regular]) -> list[Regular]:
+    """The same choice, with what options end in alike written once: without rules, an automaton has states for each copy."""
+    groups: dict[Regular, list[tuple[Regular, Regular]]] = {}
+    for option in options:
+        head, tail = _split(option)
+        groups.setdefault(tail, []).append((head, option))
+    found: list[Regular] = []
+    for tail, group in groups.items():
+        if tail is EPSILON or len(group) == 1:
+            found += (option for _, option in group)
+        else:
+            found.append(sequence(choice(*(head for head, _ in group)), tail))
+    return found
+
+
+def _split(option: Regular) -> tuple[Regular, Regular]:
+    match option:
+        case Sequence(head, tail):
+            return head, tail
+        case Literal(data) if data:
+            text = data.decode()
+            return literal(text[0]), literal(text[1:])
+    return option, EPSILON
 
 
 def _in_chunks(item: Regular, low: int, high: int | None, limit: int) -> Regular:
