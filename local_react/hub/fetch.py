@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from huggingface_hub import constants, get_hf_file_metadata, hf_hub_download, hf_hub_url
-from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HTTPError
+from huggingface_hub.errors import HfHubHTTPError
 
 from local_react.errors import ModelFileError
 from local_react.hub.refusals import explain_refusal
@@ -80,7 +80,7 @@ def _ask_hub(entry: Entry, source: HubFile) -> Published:
         if error.response is not None and error.response.status_code in PASSING:
             return Published(None, None)
         raise explain_refusal(error, entry) from error
-    except (HTTPError, EntryNotFoundError, OSError) as error:
+    except Exception as error:
         raise explain_refusal(error, entry) from error
     return Published(found.size, found.etag if found.etag and SHA256.fullmatch(found.etag) else None)
 
@@ -115,7 +115,7 @@ def _check_space(entry: Entry, size: int | None) -> None:
 def _download(entry: Entry, source: HubFile) -> Path:
     try:
         path = hf_hub_download(source.repository, source.file, revision=source.revision, library_name="local_react")
-    except (HTTPError, EntryNotFoundError, OSError) as error:
+    except Exception as error:  # its parts raise classes of their own (httpx, hf_xet), and RuntimeError
         raise explain_refusal(error, entry) from error
     return Path(path)
 

@@ -13,6 +13,7 @@ from huggingface_hub.errors import (
     EntryNotFoundError,
     GatedRepoError,
     HfHubHTTPError,
+    HTTPError,
     LocalEntryNotFoundError,
     OfflineModeIsEnabled,
     RepositoryNotFoundError,
@@ -63,7 +64,10 @@ def _explain(error: BaseException, entry: Entry) -> tuple[str, str]:
         case OSError() if error.errno is not None:
             return (f"can't be written to {constants.HF_HUB_CACHE} ({error.strerror})",
                     "Check the permissions of that folder, or set HF_HOME to another one.")
-    return _no_network()
+        case OSError() | HTTPError():
+            return _no_network()
+    return (f"can't be fetched: huggingface-hub failed with {type(error).__name__}",
+            "Try again with HF_HUB_DISABLE_XET=1; LOCAL_REACT_DEBUG=1 shows where it failed.")
 
 
 def _explain_status(status: int | None, page: str) -> tuple[str, str]:

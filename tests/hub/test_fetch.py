@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -279,6 +281,26 @@ def test_two_processes_that_pull_one_model_both_get_it_and_it_is_fetched_once(tm
     assert [child.returncode for child in children] == [0, 0], outputs
     assert outputs[0][0] == outputs[1][0] and Path(outputs[0][0].strip()).read_bytes() == data
     assert len(hub.transfers(FILE)) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+def test_an_interrupted_pull_leaves_nothing_and_the_next_one_works(tmp_path, data):
+    with local_hub() as hub:
+        hub.add("tiny/plain", FILE, data, stalls=[0.9, 0.9])
+        write_registry(tmp_path, PLAIN.format(name="plain", more=""))
+        command = [sys.executable, "-c", COMMAND, "models", "pull", "plain"]
+        child = subprocess.Popen(
+            command, env=environment_for(tmp_path, hub.endpoint), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        deadline = time.monotonic() + 30
+        while not hub.transfers(FILE):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        child.send_signal(signal.SIGINT)
+        output = child.communicate(timeout=30)
+        assert child.returncode == 130 and "Interrupted." in output[1], output
+        assert [path for path in (tmp_path / "hf").rglob("blobs/*")] == []
+        assert run_once(tmp_path, hub.endpoint, "models", "pull", "plain").exit_code == 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs resource limits")

@@ -25,7 +25,7 @@ ENTRY = Entry(name="a", source="hf:o/r/f.gguf@v1", licence="MIT")
         (HTTPError("[Errno -2] Name or service not known"), "can't be reached"),
         (LocalEntryNotFoundError("An error happened"), "can't be reached"),
         (OfflineModeIsEnabled("Cannot reach"), "can't be reached"),
-        (ValueError("Bearer hf_secret"), "can't be reached"),
+        (RuntimeError("Data processing error"), "huggingface-hub failed with RuntimeError"),
     ],
 )
 def test_every_error_has_a_reason(error, reason):
