@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 from local_react.language import notices
 from local_react.language.observation import indent
 from local_react.language.parse import parse_step
-from local_react.language.protocol import Protocol, presets
+from local_react.language.protocol import PRESETS, Protocol
 from local_react.language.signature import Parameter, Signature
 from local_react.language.step import Call, Malformed
 from local_react.language.types import Choice, Integer, Text
@@ -114,7 +114,7 @@ def test_the_last_step_and_the_least_number_of_calls_are_told() -> None:
     assert "at least 2 calls must" in notices.ask_for_calls(2)
 
 
-@pytest.mark.parametrize("name", [name for name in presets()])
+@pytest.mark.parametrize("name", PRESETS)
 def test_the_ending_that_is_shown_ends_a_run(name: str) -> None:
     protocol = Protocol.preset(name)
     reading = parse_step(notices.ending(protocol, 2), protocol, TOOLS, strict=True)
@@ -123,7 +123,7 @@ def test_the_ending_that_is_shown_ends_a_run(name: str) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(
-    HOSTILE, st.sampled_from(list(presets())),
+    HOSTILE, st.sampled_from(list(PRESETS)),
     st.sampled_from(["", "Action: ", "Action: add[a=", "Action: paint[", "Action: x["]),
 )
 def test_no_line_of_a_notice_begins_with_a_label_and_none_looks_like_a_fact(text: str, name: str, opening: str) -> None:
@@ -140,3 +140,22 @@ def test_no_line_of_a_notice_begins_with_a_label_and_none_looks_like_a_fact(text
         assert first.startswith("Notice:")
         assert not any(begins_with_label(line, protocol) for line in rest)
         assert not notice.startswith(("Observation", "Error:", "("))
+
+
+NATIVE = Protocol.preset("native", native="hermes")
+
+
+def test_in_a_native_format_a_notice_says_what_the_tool_takes_and_writes_no_markup() -> None:
+    missing = malformed('<tool_call>{"name": "add", "arguments": {"a": 1}}</tool_call>', NATIVE)
+    assert notices.explain_malformed(missing, NATIVE, TOOLS, 2) == (
+        "The argument b (whole number) is missing. add takes a (whole number), b (whole number). "
+        "Call it with those, or answer without a call."
+    )
+    unclosed = malformed("<tool_call>", NATIVE)
+    assert notices.explain_malformed(unclosed, NATIVE, TOOLS, 2).endswith(
+        "Call one of the tools (search, add, paint), or answer without a call."
+    )
+    assert notices.explain_malformed(unclosed, NATIVE, {}, 2).endswith(" Answer without a call.")
+    assert notices.explain_repeat(Call("add", {"a": 1, "b": 2}), NATIVE, TOOLS, 2).endswith("Do something else, or answer.")
+    assert notices.ask_for_answer(NATIVE, 5) == "This is the last step. Give the final answer now, without a call."
+    assert notices.ending(NATIVE) == "a message without a call"
