@@ -9,14 +9,13 @@ misreads or dies of those.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from local_react.errors import GrammarError
 from local_react.language.codepoints import Ranges
+from local_react.language.dialects import GBNF, LARK, LARK_RULES, REGEX, Dialect
 from local_react.language.regular import (
     EPSILON,
     Characters,
@@ -35,24 +34,8 @@ from local_react.language.regular import (
 MAX_NESTING = 40
 """How deep brackets nest within one rule."""
 
-MAX_REGEX = 2_000_000
+MAX_REGEX = 1_000_000
 """The most characters of a regex: what is shared is written again each time, so values of any type grow beyond use."""
-
-MAX_COUNT = 1000
-"""The largest number of repetitions that is written as one: llama.cpp refuses from 2000 on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """How one notation spells the parts. `rule_name` makes a name of a number; without it there are no rules."""
-
-    literal: Callable[[str], str]
-    range: Callable[[int, int], str]
-    set_of: Callable[[str], str]
-    group: tuple[str, str]
-    joint: str
-    rule_name: Callable[[int], str] | None = None
-    max_count: int | None = None
 
 
 def to_gbnf(expression: Regular, root: str = "root") -> str:
@@ -112,55 +95,6 @@ def _size(node: Regular, known: dict[Regular, int]) -> int:
             case _:
                 known[node] = 0
     return known[node]
-
-
-def _code(code: int) -> str:
-    """A code point in GBNF."""
-    if code < 0x80 and chr(code).isalnum():
-        return chr(code)
-    return f"\\x{code:02X}" if code <= 0xFF else f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"
-
-
-def _gbnf_literal(text: str) -> str:
-    return '"' + re.sub(r'["\\\x00-\x1f\x7f-\x9f\u2028\u2029]', lambda match: _code(ord(match[0])), text) + '"'
-
-
-def _gbnf_range(low: int, high: int) -> str:
-    return _code(low) if low == high else f"{_code(low)}-{_code(high)}"
-
-
-def _rust_code(code: int) -> str:
-    return chr(code) if code < 0x80 and chr(code).isalnum() else f"\\x{{{code:X}}}"
-
-
-def _rust_literal(text: str) -> str:
-    return re.sub(r"[^\w ]|[\x00-\x1f\x7f-\x9f]", lambda match: _rust_code(ord(match[0])), text)
-
-
-def _rust_range(low: int, high: int) -> str:
-    return _rust_code(low) if low == high else f"{_rust_code(low)}-{_rust_code(high)}"
-
-
-def _in_brackets(ranges: str) -> str:
-    return f"[{ranges}]"
-
-
-def _in_slashes(ranges: str) -> str:
-    return f"/[{ranges}]/"
-
-
-def _lark_literal(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
-
-
-def _lark_letters(text: str) -> str:
-    return " ".join(map(_lark_literal, text)) or _lark_literal("")
-
-
-GBNF = Dialect(_gbnf_literal, _gbnf_range, _in_brackets, ("(", ")"), " ", lambda number: f"r{number}", MAX_COUNT)
-LARK = Dialect(_lark_literal, _rust_range, _in_slashes, ("(", ")"), " ", lambda number: f"T{number}")
-LARK_RULES = Dialect(_lark_letters, _rust_range, _in_slashes, ("(", ")"), " ", lambda number: f"r{number}")
-REGEX = Dialect(_rust_literal, _rust_range, _in_brackets, ("(?:", ")"), "")
 
 
 class _Printer:
