@@ -75,13 +75,13 @@ def run_once(folder: Path, endpoint: str, *args: str, changes: dict[str, str] | 
 class Client:
     """A process that serves calls of the command line."""
 
-    def __init__(self, folder: Path, hub: LocalHub) -> None:
+    def __init__(self, folder: Path, hub: LocalHub, **changes: str) -> None:
         self.folder = folder
         self.log = folder / "client.log"
-        self._log = self.log.open("w")
+        self._log = self.log.open("a")
         self._child = subprocess.Popen(
             [sys.executable, "-c", SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True,
-            env=environment_for(folder, hub.endpoint), cwd=folder,
+            env=environment_for(folder, hub.endpoint, **changes), cwd=folder,
         )
 
     def __call__(self, *args: str, token: str | None = None) -> Result:

@@ -98,7 +98,7 @@ def test_what_is_no_whole_gguf_file_is_refused(tmp_path):
 
 
 @given(flips=st.lists(st.tuples(st.integers(24, 3000), st.integers(0, 255)), min_size=1, max_size=5))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_damage_is_told_or_inspected_and_raises_nothing_else(tmp_path_factory, flips):
     path = make_model(tmp_path_factory.mktemp("damage") / "x.gguf", chat_template="{{ x }}" * 700, **TINY)
     data = bytearray(path.read_bytes())
