@@ -8,11 +8,13 @@ nothing, which makes it the harshest of authors. `write_gguf` is the layer below
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
+from tests.random_architectures import ARCHITECTURES
 
 NORMAL, UNKNOWN, CONTROL, BYTE = 1, 2, 3, 6
 ALIGNMENT = 32
@@ -38,24 +40,30 @@ def make_model(
     path: Path, *, architecture: str = "llama", vocabulary: Path | None = None, tokenizer: str = "bpe",
     add_space_prefix: bool = True, add_bos_token: bool = False, chat_template: str | None = None, seed: int = 0,
     n_embd: int = 64, n_layer: int = 2, n_head: int = 2, n_ctx_train: int = 2048,
-    changes: Mapping[str, Value | None] | None = None, with_weights: bool = True,
+    control: Sequence[str] = (), changes: Mapping[str, Value | None] | None = None, with_weights: bool = True,
 ) -> Path:
-    """Writes a model of `architecture` "llama" or "mamba" (whose memory can't be cut back) to `path` and returns it.
+    """Writes a model of one of the ARCHITECTURES to `path` and returns it. The memory of "mamba" (recurrent) and "lfm2" (half
+    of the layers are) can't be cut back.
 
-    `tokenizer` is "bpe" or "sentencepiece"; a path as `vocabulary` copies that GGUF's tokenizer instead, and then the
+    `tokenizer` is "bpe" or "sentencepiece", and `control` names further control tokens; a path as `vocabulary` copies that GGUF's tokenizer instead, and then the
     other options of the tokenizer are not used. `changes` sets metadata keys, or drops them with None.
     """
     if vocabulary is not None:
         words, n_vocab = copy_vocabulary(vocabulary)
     else:
         tokens, words = {"bpe": byte_level_vocabulary, "sentencepiece": sentencepiece_vocabulary}[tokenizer]()
+        for name in control:
+            tokens.append(name)
+            words["tokenizer.ggml.token_type"] = [*words["tokenizer.ggml.token_type"], CONTROL]
+            if "tokenizer.ggml.scores" in words:
+                words["tokenizer.ggml.scores"] = [*words["tokenizer.ggml.scores"], 0.0]
+        words["tokenizer.ggml.tokens"] = tokens
         n_vocab = len(tokens)
         words |= {"tokenizer.ggml.add_bos_token": add_bos_token, "tokenizer.ggml.add_space_prefix": add_space_prefix}
         if chat_template is not None:
             words["tokenizer.chat_template"] = chat_template
     random = np.random.default_rng(seed)
-    build = {"llama": _llama, "mamba": _mamba}[architecture]
-    sizes, tensors = build(random, n_vocab=n_vocab, n_embd=n_embd, n_layer=n_layer, n_head=n_head)
+    sizes, tensors = ARCHITECTURES[architecture](random, n_vocab=n_vocab, n_embd=n_embd, n_layer=n_layer, n_head=n_head)
     metadata: dict[str, Value | None] = {
         "general.architecture": architecture,
         "general.type": "model",
@@ -69,61 +77,6 @@ def make_model(
     metadata |= {f"{architecture}.{key}": value for key, value in sizes.items()} | words | dict(changes or {})
     kept = {key: value for key, value in metadata.items() if value is not None}
     return write_gguf(path, kept, tensors if with_weights else {})
-
-
-def _llama(random: np.random.Generator, *, n_vocab: int, n_embd: int, n_layer: int, n_head: int):
-    n_hidden = 2 * n_embd
-    tensors = _outer_tensors(random, n_vocab, n_embd)
-    for layer in range(n_layer):
-        block = f"blk.{layer}."
-        tensors[f"{block}attn_norm.weight"] = np.ones(n_embd, np.float32)
-        tensors[f"{block}ffn_norm.weight"] = np.ones(n_embd, np.float32)
-        for part in ("attn_q", "attn_k", "attn_v", "attn_output"):
-            tensors[f"{block}{part}.weight"] = _weights(random, n_embd, n_embd)
-        tensors[f"{block}ffn_gate.weight"] = _weights(random, n_hidden, n_embd)
-        tensors[f"{block}ffn_up.weight"] = _weights(random, n_hidden, n_embd)
-        tensors[f"{block}ffn_down.weight"] = _weights(random, n_embd, n_hidden)
-    sizes = {
-        "feed_forward_length": n_hidden, "attention.head_count": n_head, "attention.head_count_kv": n_head,
-        "rope.dimension_count": n_embd // n_head,
-    }
-    return sizes, tensors
-
-
-def _mamba(random: np.random.Generator, *, n_vocab: int, n_embd: int, n_layer: int, n_head: int):
-    n_inner, n_state, n_convolved, rank = 2 * n_embd, 16, 4, 4
-    small = 0.5  # products of products: larger weights overflow float16 within a few tokens
-    tensors = _outer_tensors(random, n_vocab, n_embd)
-    for layer in range(n_layer):
-        block = f"blk.{layer}."
-        tensors[f"{block}attn_norm.weight"] = np.ones(n_embd, np.float32)
-        tensors[f"{block}ssm_in.weight"] = _weights(random, 2 * n_inner, n_embd, small)
-        tensors[f"{block}ssm_conv1d.weight"] = _weights(random, n_inner, n_convolved, small).astype(np.float32)
-        tensors[f"{block}ssm_conv1d.bias"] = np.zeros(n_inner, np.float32)
-        tensors[f"{block}ssm_x.weight"] = _weights(random, rank + 2 * n_state, n_inner, small)
-        tensors[f"{block}ssm_dt.weight"] = _weights(random, n_inner, rank, small)
-        tensors[f"{block}ssm_dt.bias"] = np.full(n_inner, -2, np.float32)
-        tensors[f"{block}ssm_a"] = -np.ones((n_inner, n_state), np.float32)
-        tensors[f"{block}ssm_d"] = np.ones(n_inner, np.float32)
-        tensors[f"{block}ssm_out.weight"] = _weights(random, n_embd, n_inner, small)
-    sizes = {
-        "feed_forward_length": 0, "attention.head_count": 0, "ssm.conv_kernel": n_convolved, "ssm.inner_size": n_inner,
-        "ssm.state_size": n_state, "ssm.time_step_rank": rank,
-    }
-    return sizes, tensors
-
-
-def _outer_tensors(random: np.random.Generator, n_vocab: int, n_embd: int) -> dict[str, np.ndarray]:
-    # An output matrix of its own: with the embedding in its place a random model would only repeat its last token.
-    return {
-        "token_embd.weight": _weights(random, n_vocab, n_embd),
-        "output_norm.weight": np.ones(n_embd, np.float32),
-        "output.weight": _weights(random, n_vocab, n_embd),
-    }
-
-
-def _weights(random: np.random.Generator, n_out: int, n_in: int, size: float = 2) -> np.ndarray:
-    return (random.standard_normal((n_out, n_in), np.float32) * (size / n_in**0.5)).astype(np.float16)
 
 
 def byte_level_vocabulary() -> tuple[list[str], dict[str, Value]]:

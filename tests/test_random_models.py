@@ -13,13 +13,15 @@ import numpy as np
 import pytest
 
 from local_react.llama import log
+from tests.random_architectures import ARCHITECTURES
 from tests.random_models import make_model
 
 llama_cpp = pytest.importorskip("llama_cpp")
 
 CASES = {
     "byte level": {},
-    "byte level, recurrent": {"architecture": "mamba"},
+    **{name: {"architecture": name} for name in ARCHITECTURES if name != "llama"},
+    "with further control tokens": {"control": ["<escape>", "<|tool_call_start|>"]},
     "sentencepiece": {"tokenizer": "sentencepiece"},
     "sentencepiece, no blank in front": {"tokenizer": "sentencepiece", "add_space_prefix": False},
     "sentencepiece, begin token": {"tokenizer": "sentencepiece", "add_bos_token": True},
@@ -82,8 +84,8 @@ def test_every_kind_loads_and_its_logits_are_finite(tmp_path, options):
         assert len(set(chosen)) > 2
 
 
-@pytest.mark.parametrize(("architecture", "can_cut"), [("llama", True), ("mamba", False)])
-def test_only_the_recurrent_model_refuses_to_be_cut_back(tmp_path, architecture, can_cut):
+@pytest.mark.parametrize(("architecture", "can_cut"), [(name, name not in ("mamba", "lfm2")) for name in ARCHITECTURES])
+def test_only_models_with_recurrent_layers_refuse_to_be_cut_back(tmp_path, architecture, can_cut):
     with loaded(make_model(tmp_path / "random.gguf", architecture=architecture)) as (model, vocabulary):
         assert decode(model, vocabulary, tokenize(vocabulary, TEXT), 2)[2] is can_cut
 
