@@ -143,7 +143,10 @@ class _Answering(BaseHTTPRequestHandler):
         if asked and not served.ignores_ranges:
             start = int(asked.removeprefix("bytes=").split("-")[0])
         body = served.data[start:]
-        headers = {"ETag": f'"{served.tag}"', "Accept-Ranges": "bytes", "Content-Length": str(len(body))}
+        headers = {
+            "ETag": f'"{served.tag}"', "Accept-Ranges": "bytes", "Content-Length": str(len(body)),
+            "Content-Disposition": f'inline; filename="{name}";',
+        }
         if start:
             headers["Content-Range"] = f"bytes {start}-{len(served.data) - 1}/{len(served.data)}"
         self.send_response(206 if start else 200)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.terminal import run_on_terminal
 from tests.hub.client import COMMAND, PIECE, Client, environment_for, run_once, write_registry
 from tests.local_hub import BAD_TOKEN, COMMIT, GOOD_TOKEN, STRANGER_TOKEN, LocalHub, local_hub
 from tests.random_models import make_model
@@ -278,6 +279,16 @@ def test_two_processes_that_pull_one_model_both_get_it_and_it_is_fetched_once(tm
     assert [child.returncode for child in children] == [0, 0], outputs
     assert outputs[0][0] == outputs[1][0] and Path(outputs[0][0].strip()).read_bytes() == data
     assert len(hub.transfers(FILE)) == 1
+
+
+def test_on_a_terminal_a_bar_shows_how_far_it_is_and_in_a_pipe_none_does(tmp_path, data, hub, client):
+    hub.add("tiny/plain", FILE, data)
+    client("models", "remove", "plain", "--yes")
+    assert "%" not in client("models", "pull", "plain").stderr
+    write_registry(tmp_path, PLAIN.format(name="plain", more=""))
+    changes = environment_for(tmp_path, hub.endpoint, TQDM_NCOLS="100", TQDM_NROWS="24")
+    session = run_on_terminal("models", "pull", "plain", cwd=tmp_path, **changes)
+    assert session.code == 0 and f"{FILE}: 100%" in session.output
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
