@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from local_react.bench.bfcl import Row, row_toolbox
 from local_react.bench.bfcl_exemplars import EXEMPLARS, CallExemplar
 from local_react.bench.bfcl_prompt import INSTRUCTIONS, CallPrompt, Description, call_prompt
-from local_react.bench.narrowing import narrow_numbers, texts_in
+from local_react.bench.narrowing import Way, narrow
 from local_react.bench.voices import Choir, Voice
 from local_react.decode.constrained import ConstrainedGeneration
 from local_react.decode.constraint import Engine
@@ -41,7 +41,7 @@ EMPTY_QUESTION = "(none)"
 class CallArm:
     """One way of asking for a call.
 
-    `n_exemplars` takes the first so many of `EXEMPLARS`. `narrows_numbers` and `narrows_texts` hold values to the question.
+    `n_exemplars` takes the first so many of `EXEMPLARS`. `narrows` holds values to the question.
     `guidance` above 0 weighs the question more (classifier-free guidance); `n_orders` asks with so many orders of the
     exemplars at once.
     """
@@ -53,8 +53,7 @@ class CallArm:
     n_exemplars: int = 2
     description: Description = "full"
     instructions: str = INSTRUCTIONS
-    narrows_numbers: bool = False
-    narrows_texts: bool = False
+    narrows: tuple[Way, ...] = ()
     guidance: float = 0.0
     n_orders: int = 1
 
@@ -140,9 +139,8 @@ class Caller:
 
     def _constrained(self, row: Row, tools: Signatures, arm: CallArm, lead: Transcript) -> ConstrainedGeneration:
         assert self._engine is not None, "a constrained arm needs an engine"
-        grounded = texts_in(tools, row.question) if arm.narrows_texts else None
-        held = narrow_numbers(tools, row.question) if arm.narrows_numbers else tools
-        language = action_language(arm.protocol, held, allow_answer=False, grounded=grounded)
+        held = narrow(tools, row.question, arm.narrows)
+        language = action_language(arm.protocol, held.tools, allow_answer=False, grounded=held.grounded)
         return ConstrainedGeneration(
             lead, self._sampler, Recogniser(language), self._engine.match(language), max_tokens=MAX_TOKENS
         )

@@ -14,12 +14,14 @@ from local_react.bench.bfcl_exemplars import CallExemplar
 from local_react.language.observation import indent
 from local_react.language.prompt import describe_tool, usage, write_action
 from local_react.language.protocol import Protocol
-from local_react.language.signature import Signatures
+from local_react.language.signature import Parameter, Signatures
 from local_react.language.step import Call
+from local_react.language.types import describe
 from local_react.tools.tool import Tool
 
-Description = Literal["full", "usage", "name"]
-"""How much is said about a function: usage and all descriptions; how it is called; that and its description."""
+Description = Literal["full", "usage", "name", "list"]
+"""What is said about a function: its usage and all descriptions; its usage; that and its description; or its parameters in a
+list with types and descriptions, and no usage, from which a small model copies type names as if they were values."""
 
 INSTRUCTIONS = "Answer each question with one call of a tool. Leave out what the question doesn't say."
 
@@ -63,7 +65,14 @@ def _described(tool: Any, protocol: Protocol, description: Description) -> str:
             return describe_tool(tool, protocol)
         case "usage":
             return indent(usage(tool, protocol))
+        case "list":
+            return "\n".join([f"{tool.name}: {indent(tool.description)}", *map(_listed, tool.parameters)])
     return f"{indent(usage(tool, protocol))}: {indent(tool.description)}"
+
+
+def _listed(parameter: Parameter) -> str:
+    optional = "" if parameter.required else ", may be left out"
+    return f"  {parameter.name} ({describe(parameter.type)}{optional}): {indent(parameter.description)}".rstrip(": ")
 
 
 def _refuse(**arguments: Any) -> NoReturn:

@@ -1,20 +1,30 @@
 """Signatures narrowed to one question: what a question doesn't say can't be given.
 
-Texts take runs of whole words of the question, numbers the numbers that stand in it. A narrowed signature admits a part of
-what the tool's own admits, never more, and a type that would be left without a value stays as it is. It is for the
-constraint only: prompts show the tool's own signature, and what was written is read against that.
+A narrowed signature admits a part of what the tool's own admits, never more. It is for the constraint only: prompts show the
+tool's own signature, and what was written is read against that. Where the question shows nothing for a parameter that must be
+given, it stays as it is; one that may be left out is left out. There are four ways, each of which may be on or off:
+
+    numbers    a number is one that the question names, in digits or in words
+    choices    one of a list of words is one that stands in the question
+    texts      a text is a run of whole words of the question
+    optional   texts that may be left out are such runs, too; true or false is given only where the question has a word
+               of the parameter's name
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from local_react.grounding import Sightings
 from local_react.language.fit import UNFIT, fit_exactly
 from local_react.language.signature import Parameter, Signature, Signatures
-from local_react.language.types import Array, Choice, Field, Integer, Number, Object, Text, Type
+from local_react.language.types import Array, Boolean, Choice, Field, Integer, Number, Object, Text, Type
+
+Way = Literal["numbers", "choices", "texts", "optional"]
+WAYS: tuple[Way, ...] = ("numbers", "choices", "texts", "optional")
 
 WORDS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
@@ -25,9 +35,22 @@ WORDS = (
 FACTORS = {"%": 0.01, "percent": 0.01, "k": 1e3, "thousand": 1e3, "million": 1e6, "billion": 1e9}
 """What a word behind a number may mean; the bare number is a candidate too."""
 
+LONG_WORD = 4
+"""A word of a parameter's name says something if it has so many letters; as many of them are looked for in the question."""
+
 _NUMBER = re.compile(r"(?<![\w.])[-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE]-?\d+)?", re.ASCII)
 _FACTOR = re.compile(rf"\s?({'|'.join(map(re.escape, FACTORS))})(?![a-z])", re.IGNORECASE)
 _WORD = re.compile(rf"\b({'|'.join(WORDS)})\b", re.IGNORECASE)
+_LETTERS = re.compile(r"[^_\W]+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    """The tools with narrower types, and the only texts for some parameters, by the names of tool and parameter."""
+
+    tools: Mapping[str, Signature]
+    grounded: Mapping[tuple[str, str], Sequence[str]]
 
 
 def numbers_in(text: str) -> tuple[float, ...]:
@@ -42,34 +65,59 @@ def numbers_in(text: str) -> tuple[float, ...]:
     return tuple(dict.fromkeys(value for _, value in sorted(found, key=lambda pair: pair[0])))
 
 
-def narrow_numbers(tools: Signatures, text: str) -> dict[str, Signature]:
-    """The tools with every number, also in lists and objects, held to those that `text` names."""
-    numbers = numbers_in(text)
-    return {
-        name: replace(tool, parameters=tuple(_narrow_parameter(each, numbers) for each in tool.parameters))
-        for name, tool in tools.items()
-    }
+def narrow(tools: Signatures, question: str, ways: Iterable[Way]) -> Narrowed:
+    """The tools narrowed to a question in these ways."""
+    ways = frozenset(ways)
+    numbers = numbers_in(question)
+    runs = _runs(question)
+    narrowed: dict[str, Signature] = {}
+    grounded: dict[tuple[str, str], Sequence[str]] = {}
+    for name, tool in tools.items():
+        parameters = []
+        for each in tool.parameters:
+            type = _narrow(each.type, question, numbers, ways)
+            parameters.append(replace(each, type=type))
+            texts = _texts(each, type, question, runs, ways)
+            if texts is not None:
+                grounded[name, each.name] = texts
+        narrowed[name] = replace(tool, parameters=tuple(parameters))
+    return Narrowed(narrowed, grounded)
 
 
-def _narrow_parameter(parameter: Parameter, numbers: Sequence[float]) -> Parameter:
-    return replace(parameter, type=_narrow(parameter.type, numbers))
+def _texts(
+    parameter: Parameter, type: Type, question: str, runs: Sequence[str], ways: frozenset[Way]
+) -> Sequence[str] | None:
+    """The only texts for a parameter; none of them where it is to be left out, None where it is free."""
+    may_drop = not parameter.required
+    match parameter.type:
+        case Text(pattern=None) if "texts" in ways or (may_drop and "optional" in ways):
+            return runs if runs or may_drop else None
+        case Choice(values) if may_drop and "choices" in ways and not _named(values, question):
+            return ()
+        case Integer() | Number() if may_drop and "numbers" in ways and type == parameter.type:
+            return ()
+        case Boolean() if may_drop and "optional" in ways and not _is_hinted(parameter.name, question):
+            return ()
+    return None
 
 
-def _narrow(type: Type, numbers: Sequence[float]) -> Type:
+def _narrow(type: Type, question: str, numbers: Sequence[float], ways: frozenset[Way]) -> Type:
     match type:
-        case Integer():
+        case Integer() if "numbers" in ways:
             return _choice((int(value) for value in numbers if value.is_integer()), type)
-        case Number():
+        case Number() if "numbers" in ways:
             return _choice(numbers, type)
+        case Choice(values) if "choices" in ways:
+            return Choice(_named(values, question) or values)
         case Array(items):
-            return replace(type, items=_narrow(items, numbers))
+            return replace(type, items=_narrow(items, question, numbers, ways))
         case Object(fields):
-            return replace(type, fields=tuple(_narrow_field(field, numbers) for field in fields))
+            return replace(type, fields=tuple(_narrow_field(field, question, numbers, ways) for field in fields))
     return type
 
 
-def _narrow_field(field: Field, numbers: Sequence[float]) -> Field:
-    return replace(field, type=_narrow(field.type, numbers))
+def _narrow_field(field: Field, question: str, numbers: Sequence[float], ways: frozenset[Way]) -> Field:
+    return replace(field, type=_narrow(field.type, question, numbers, ways))
 
 
 def _choice(values: Iterable[int | float], type: Type) -> Type:
@@ -77,15 +125,24 @@ def _choice(values: Iterable[int | float], type: Type) -> Type:
     return Choice(fitting) if fitting else type
 
 
-def texts_in(tools: Signatures, text: str) -> Mapping[tuple[str, str], Sequence[str]] | None:
-    """The runs of whole words of `text` as the only values of every text parameter, by the names of tool and parameter."""
-    marked = {
-        name: replace(tool, parameters=tuple(
-            replace(each, grounding="") if isinstance(each.type, Text) and each.type.pattern is None else each
-            for each in tool.parameters
-        ))
-        for name, tool in tools.items()
-    }  # fmt: skip
+def _named(values: Sequence[str | int | float | bool | None], question: str) -> tuple[str | int | float | bool | None, ...]:
+    """The values that stand in the question as whole words."""
+    asked = _words(question)
+    return tuple(value for value in values if (words := _words(str(value))).strip() and words in asked)
+
+
+def _words(text: str) -> str:
+    """The words of a text in small letters, with a blank around each."""
+    return f" {' '.join(_LETTERS.findall(text.casefold()))} "
+
+
+def _is_hinted(name: str, question: str) -> bool:
+    words = re.findall(r"[^\W\d_]+", _CAMEL.sub(" ", name))
+    return any(word.casefold()[:LONG_WORD] in question.casefold() for word in words if len(word) >= LONG_WORD)
+
+
+def _runs(question: str) -> Sequence[str]:
+    marked = {"": Signature("", parameters=(Parameter("", Text(), grounding=""),))}
     sightings = Sightings(marked)
-    sightings.add("question", text)
-    return sightings.candidates()
+    sightings.add("question", question)
+    return (sightings.candidates() or {}).get(("", ""), ())

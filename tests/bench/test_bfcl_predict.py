@@ -1,0 +1,90 @@
+"""Single calls from a model with random weights: constrained ones always fit, whatever the arm."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from local_react.bench.bfcl import Row, judge_row, row_toolbox
+from local_react.bench.bfcl_predict import CallArm, Caller
+from local_react.bench.narrowing import WAYS
+from local_react.bench.voices import Choir
+from local_react.decode.engines import make_engine
+from local_react.language.arguments import Misfit, fit_arguments
+from local_react.language.step import Call, Malformed
+from local_react.llama.sampling import Sampling
+
+ROW = Row(
+    id="test_0", category="test", question="How far is it from Lyon to Ghent in miles, by 2 wheels and 31.5 km an hour?",
+    functions=(
+        {"name": "geo.distance", "description": "The distance of two cities.", "parameters": {"type": "dict", "properties": {
+            "start": {"type": "string", "description": "Where from."},
+            "end": {"type": "string", "description": "Where to."},
+            "unit": {"type": "string", "enum": ["km", "miles", "feet"], "description": "The unit."},
+            "wheels": {"type": "integer", "description": "How many wheels."},
+            "stops": {"type": "array", "items": {"type": "string"}, "description": "Stops. Default is none."},
+        }, "required": ["start", "end", "wheels"]}},
+        {"name": "finish", "description": "End.", "parameters": {"type": "dict", "properties": {
+            "how": {"type": "string", "description": "How."}
+        }, "required": ["how"]}},
+    ),
+    ground_truth={"geo.distance": {"start": ["Lyon"], "end": ["Ghent"], "unit": ["miles", ""], "wheels": [2], "stops": [""]}},
+)  # fmt: skip
+
+ARMS = [
+    CallArm(name="keyword"),
+    CallArm(name="json", arguments="json"),
+    CallArm(name="positional", arguments="positional", n_exemplars=4),
+    CallArm(name="thinking", thinks=True),
+    CallArm(name="guided", guidance=0.7),
+    CallArm(name="orders", n_orders=2, n_exemplars=4, guidance=1.0),
+    CallArm(name="narrow", narrows=WAYS, description="list"),
+    CallArm(name="bare", n_exemplars=0, instructions="", description="name"),
+    CallArm(name="thinking, guided and narrow", thinks=True, guidance=1.0, narrows=WAYS, description="usage"),
+]  # fmt: skip
+
+
+def predict(model, arms, rows=(ROW,)):
+    with model.context(2 * max(arm.n_voices for arm in arms)) as context:
+        caller = Caller(
+            Choir(context, model.vocabulary), model.vocabulary, context.sampler(Sampling()), iter(range(10**6)).__next__,
+            make_engine("llguidance", model.vocabulary),
+        )
+        return [caller.predict(row, arm) for arm in arms for row in rows]
+
+
+@pytest.mark.parametrize("arm", ARMS, ids=lambda arm: arm.name)
+def test_a_constrained_call_fits_whatever_the_model(tiny_model, arm):
+    (prediction,) = predict(tiny_model, [arm])
+    tools = row_toolbox(ROW)
+    assert isinstance(prediction.action, Call), prediction
+    assert not isinstance(fit_arguments(prediction.action.arguments, tools[prediction.action.name]), Misfit)
+    assert judge_row(ROW, prediction.action).reason != "no_call"
+    assert prediction.row_id == ROW.id and prediction.n_prompt > 20
+    assert (prediction.thought is not None) >= arm.thinks or prediction.thought == ""
+
+
+def test_a_narrow_call_says_only_what_the_question_says(tiny_model):
+    rows = [replace(ROW, functions=ROW.functions[:1])]
+    (prediction,) = predict(tiny_model, [CallArm(name="narrow", narrows=WAYS)], rows)
+    arguments = prediction.action.arguments
+    assert arguments["wheels"] == 2
+    assert arguments["start"] in ROW.question and arguments["end"] in ROW.question
+    assert arguments.get("unit", "miles") in ("miles", "km")
+
+
+def test_a_free_model_with_random_weights_writes_no_call(tiny_model):
+    (prediction,) = predict(tiny_model, [CallArm(name="free", constrained=False)])
+    assert isinstance(prediction.action, Malformed)
+    assert prediction.n_forced == 0 and prediction.n_sampled > 0
+
+
+def test_the_same_row_and_arm_give_the_same_prediction(tiny_model):
+    arms = [CallArm(name="keyword"), CallArm(name="guided", guidance=0.7), CallArm(name="keyword")]
+    first, _, again = predict(tiny_model, arms)
+    assert first.text == again.text and first.action == again.action
+
+
+def test_the_voices_of_an_arm_are_its_orders_and_one_that_is_blind():
+    assert [arm.n_voices for arm in ARMS] == [1, 1, 1, 1, 2, 3, 1, 1, 2]

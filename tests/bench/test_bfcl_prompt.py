@@ -1,0 +1,81 @@
+"""The prompts of single calls: exemplars first, the row's functions right above its question."""
+
+from __future__ import annotations
+
+import pytest
+
+from local_react.bench.bfcl import read_rows
+from local_react.bench.bfcl_exemplars import EXEMPLARS
+from local_react.bench.bfcl_prompt import call_prompt
+from local_react.language.arguments import Misfit, fit_arguments
+from local_react.language.parse import parse_step
+from local_react.language.protocol import Protocol
+from local_react.language.step import Call
+from local_react.tools.tool import Tool
+
+STYLES = ("keyword", "positional", "json")
+
+
+def tool_of(exemplar):
+    return Tool.from_schema(exemplar.name, exemplar.description, exemplar.schema, lambda **arguments: None)
+
+
+TOOLS = {"add": Tool.from_schema(
+    "add", "Add numbers.", {"type": "dict", "properties": {
+        "a": {"type": "integer", "description": "The first one."}, "b": {"type": "float", "description": ""},
+    }, "required": ["a"]}, lambda **arguments: None,
+)}  # fmt: skip
+
+
+@pytest.mark.parametrize("exemplar", EXEMPLARS, ids=lambda exemplar: exemplar.name)
+def test_the_call_of_an_exemplar_fits_its_function(exemplar):
+    fitted = fit_arguments(exemplar.arguments, tool_of(exemplar))
+    assert not isinstance(fitted, Misfit)
+    assert fitted == exemplar.arguments
+    assert set(exemplar.required) <= set(exemplar.properties)
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("exemplar", EXEMPLARS, ids=lambda exemplar: exemplar.name)
+def test_what_an_exemplar_shows_is_read_as_its_call(exemplar, style):
+    protocol = Protocol.preset("act", arguments=style)
+    shown = call_prompt("?", TOOLS, protocol, (exemplar,)).shared
+    (line,) = [line for line in shown.splitlines() if line.startswith(protocol.label("action"))]
+    read = parse_step(line, protocol, {exemplar.name: tool_of(exemplar)}, strict=True)
+    assert read == Call(exemplar.name, exemplar.arguments)
+
+
+def test_no_exemplar_is_about_what_a_row_asks(shared):
+    names, questions = {exemplar.name for exemplar in EXEMPLARS}, {exemplar.question for exemplar in EXEMPLARS}
+    for path in (shared / "data" / "bfcl").glob("*.jsonl"):
+        for row in read_rows(path):
+            assert not names & {function["name"] for function in row.functions}
+            assert row.question not in questions
+
+
+@pytest.mark.parametrize("description", ["full", "usage", "name", "list"])
+@pytest.mark.parametrize("preset", ["act", "finish"])
+def test_the_shared_part_holds_nothing_of_the_row(preset, description):
+    protocol = Protocol.preset(preset)
+    prompt = call_prompt("What is 2 + 3?", TOOLS, protocol, EXEMPLARS[:3], description=description)
+    assert prompt.shared == call_prompt("Else?", {}, protocol, EXEMPLARS[:3], description=description).shared
+    assert all(exemplar.question in prompt.shared for exemplar in EXEMPLARS[:3])
+    assert (EXEMPLARS[0].thought in prompt.shared) == (preset == "finish")
+    assert prompt.own.startswith("add")
+    assert prompt.own.endswith(f"{protocol.label('question')} What is 2 + 3?\n{protocol.label(protocol.opening, 1)}")
+
+
+def test_the_list_names_types_and_what_may_be_left_out():
+    own = call_prompt("?", TOOLS, Protocol.preset("act"), description="list").own
+    assert own.startswith(
+        "add: Add numbers.\n  a (whole number): The first one.\n  b (number, may be left out)\n"
+    )
+
+
+def test_without_instructions_and_exemplars_nothing_is_shared():
+    assert call_prompt("?", TOOLS, Protocol.preset("act"), instructions="").shared == ""
+
+
+def test_a_question_of_several_lines_can_open_no_label():
+    own = call_prompt("a\nAction: add[a=1]", TOOLS, Protocol.preset("act")).own
+    assert "\n  Action: add[a=1]\n" in own

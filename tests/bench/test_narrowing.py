@@ -1,0 +1,142 @@
+"""Narrowed signatures: only what the question says, never more than the tool takes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from local_react.bench.narrowing import WAYS, narrow, numbers_in
+from local_react.language.fit import UNFIT, fit_exactly
+from local_react.language.grammar import action_language
+from local_react.language.protocol import Protocol
+from local_react.language.regular import EMPTY
+from local_react.language.signature import Parameter, Signature
+from local_react.language.types import Array, Boolean, Choice, Field, Integer, Number, Object, Text
+
+NUMBERS = [
+    ("", ()),
+    ("none at all", ()),
+    ("3 sides of 4 and 5", (3, 4, 5)),
+    ("1,234,567 and 12,5", (1234567, 12, 5)),
+    ("-7 or −8, 0.25 and 1e3", (-7, -8, 0.25, 1000)),
+    ("5% of 20 percent", (5, 0.05, 20, 0.2)),
+    ("2 million and 3k", (2, 2_000_000, 3, 3000)),
+    ("twelve of twenty", (12, 20)),
+    ("order A100 and v2", ()),
+    ("on 2023-04-05", (2023, 4, 5)),
+    ("7 and 7", (7,)),
+    ("3 kg", (3,)),
+]
+
+
+@pytest.mark.parametrize(("text", "numbers"), NUMBERS)
+def test_the_numbers_of_a_text_are_found_in_its_order(text, numbers):
+    assert numbers_in(text) == numbers
+
+
+def tool(*parameters):
+    return {"f": Signature("f", parameters=parameters)}
+
+
+def type_of(parameter, question, *ways):
+    return narrow(tool(parameter), question, ways).tools["f"].parameters[0].type
+
+
+def texts_of(parameter, question, *ways):
+    return narrow(tool(parameter), question, ways).grounded.get(("f", parameter.name))
+
+
+def test_without_a_way_nothing_changes():
+    tools = tool(Parameter("a", Integer()), Parameter("b", Text(), required=False))
+    narrowed = narrow(tools, "3 words here", ())
+    assert (narrowed.tools, narrowed.grounded) == (tools, {})
+
+
+@pytest.mark.parametrize(
+    ("type", "narrowed"),
+    [
+        (Integer(), Choice((3, 20))),
+        (Integer(minimum=5), Choice((20,))),
+        (Integer(minimum=50), Integer(minimum=50)),
+        (Number(), Choice((3.0, 0.5, 20.0))),
+        (Array(Integer()), Array(Choice((3, 20)))),
+        (Object((Field("x", Number(maximum=1)),)), Object((Field("x", Choice((0.5,))),))),
+        (Text(), Text()),
+        (Boolean(), Boolean()),
+    ],
+)
+def test_numbers_are_held_to_those_of_the_question(type, narrowed):
+    assert type_of(Parameter("a", type), "3 of 0.5 and 20", "numbers") == narrowed
+
+
+def test_a_number_that_the_question_lacks_stays_free_or_is_left_out():
+    assert type_of(Parameter("a", Integer()), "no numbers", "numbers") == Integer()
+    assert texts_of(Parameter("a", Integer()), "no numbers", "numbers") is None
+    assert texts_of(Parameter("a", Integer(), required=False), "no numbers", "numbers") == ()
+
+
+UNITS = Choice(("celsius", "degrees Fahrenheit", "new_york", 5))
+
+
+@pytest.mark.parametrize(
+    ("question", "values"),
+    [
+        ("In Celsius, please", ("celsius",)),
+        ("in degrees fahrenheit", ("degrees Fahrenheit",)),
+        ("in New York", ("new_york",)),
+        ("the 5 of them in celsius", ("celsius", 5)),
+        ("in kelvins", UNITS.values),
+        ("fahrenheit alone", UNITS.values),
+        ("celsiuses", UNITS.values),
+    ],
+)
+def test_choices_are_held_to_those_that_the_question_names(question, values):
+    assert type_of(Parameter("unit", UNITS), question, "choices") == Choice(values)
+
+
+def test_a_choice_that_the_question_lacks_is_left_out_where_it_may_be():
+    assert texts_of(Parameter("unit", UNITS, required=False), "in kelvins", "choices") == ()
+    assert texts_of(Parameter("unit", UNITS, required=False), "in celsius", "choices") is None
+
+
+def test_texts_are_runs_of_words():
+    question = "Where is 'Ada Berg' now?"
+    assert {"Where", "Ada Berg", "is 'Ada Berg' now", "now"} <= set(texts_of(Parameter("who", Text()), question, "texts"))
+    assert texts_of(Parameter("who", Text(pattern="x+")), question, "texts") is None
+    assert texts_of(Parameter("who", Text()), question, "optional") is None
+    assert "Ada Berg" in texts_of(Parameter("who", Text(), required=False), question, "optional")
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "is_free"),
+    [
+        ("alignedBars", "are the bars aligned?", True),
+        ("align", "are the bars aligned?", True),
+        ("is_on", "is it on?", False),
+        ("get_perimeter", "the area of it", False),
+        ("get_perimeter", "the area and perimeter of it", True),
+    ],
+)
+def test_true_and_false_are_given_only_where_the_name_is_hinted_at(name, question, is_free):
+    assert (texts_of(Parameter(name, Boolean(), required=False), question, "optional") is None) == is_free
+    assert texts_of(Parameter(name, Boolean()), question, "optional") is None
+
+
+TYPES = st.sampled_from([
+    Text(), Text(pattern="[a-z]+"), Integer(), Integer(1, 9), Number(), Boolean(), UNITS, Array(Integer()), Array(Text()),
+])
+
+
+@given(
+    types=st.lists(st.tuples(TYPES, st.booleans()), max_size=4), question=st.text(max_size=60) | st.just("3 celsius x1"),
+    ways=st.lists(st.sampled_from(WAYS)),
+)
+@settings(max_examples=150, deadline=None)
+def test_any_question_leaves_a_language_within_the_tools_own(types, question, ways):
+    parameters = [Parameter(f"p{n}", type, required=required) for n, (type, required) in enumerate(types)]
+    narrowed = narrow(tool(*parameters), question, ways)
+    for own, narrow_one in zip(parameters, narrowed.tools["f"].parameters):
+        if isinstance(narrow_one.type, Choice):
+            assert all(fit_exactly(value, own.type) is not UNFIT for value in narrow_one.type.values)
+    language = action_language(Protocol(), narrowed.tools, allow_answer=False, grounded=narrowed.grounded)
+    assert language is not EMPTY

@@ -1,0 +1,116 @@
+"""Several prompts that write one text: alone they are ordinary generation, together the sum of their logits decides."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from local_react.bench.voices import Choir, Voice
+from local_react.decode.generate import Decoder, Generation
+from local_react.decode.stop import StopScanner
+from local_react.errors import ContextOverflow
+from local_react.llama.context import Chunk
+from local_react.llama.sampling import Sampling
+
+N_TOKENS = 12
+
+
+def ids_of(model, text):
+    vocabulary = model.vocabulary
+    return ([vocabulary.bos] if vocabulary.wants_bos else []) + vocabulary.tokenize(text)
+
+
+def generation(transcript, context):
+    return Generation(transcript, context.sampler(Sampling()), StopScanner(), max_tokens=N_TOKENS)
+
+
+def write(model, voices, n_voices=None):
+    """What the voices write together, as (text, ids of the first transcript, transcripts)."""
+    with model.context(2 * (n_voices or len(voices))) as context:
+        choir = Choir(context, model.vocabulary)
+        transcripts = choir.open(voices)
+        completion = choir.write(generation(transcripts[0], context), transcripts, [voice.weight for voice in voices])
+        return completion.text, transcripts[0].ids, transcripts
+
+
+def plain(model, ids):
+    with model.context(1) as context:
+        decoder = Decoder(context, model.vocabulary)
+        transcript = decoder.open(ids)
+        decoder.start(generation(transcript, context))
+        while decoder.has_active:
+            decoder.step()
+        return transcript.ids
+
+
+def voice(model, shared, own, weight=1.0):
+    return Voice(tuple(ids_of(model, shared)), tuple(model.vocabulary.tokenize(own)), weight)
+
+
+def test_one_voice_is_ordinary_generation(tiny_model):
+    alone = voice(tiny_model, "Once upon a time", " there was")
+    assert write(tiny_model, [alone])[1] == plain(tiny_model, (*alone.prefix, *alone.own))
+
+
+def test_two_equal_voices_write_what_one_does(tiny_model):
+    alone = voice(tiny_model, "Once upon a time", " there was")
+    halves = [Voice(alone.prefix, alone.own, 0.5)] * 2
+    assert write(tiny_model, halves)[0] == write(tiny_model, [alone])[0]
+
+
+def test_a_voice_without_weight_changes_nothing(tiny_model):
+    alone, other = voice(tiny_model, "Once upon", " a time"), voice(tiny_model, "Quite", " another text", 0.0)
+    assert write(tiny_model, [alone, other])[1] == write(tiny_model, [alone])[1]
+
+
+def test_all_voices_hold_the_text_that_was_written(tiny_model):
+    voices = [voice(tiny_model, "Once", " upon", 1.5), voice(tiny_model, "", " else", -0.5)]
+    _, ids, transcripts = write(tiny_model, voices)
+    n_own = len(voices[1].prefix) + len(voices[1].own)
+    assert transcripts[1].ids[n_own:] == ids[len(voices[0].prefix) + len(voices[0].own) :]
+    assert all(transcript.n_evaluated <= len(transcript) for transcript in transcripts)
+
+
+def test_the_next_token_is_the_best_of_the_weighted_sum(tiny_model):
+    voices = [voice(tiny_model, "Once upon", " a time", 2.0), voice(tiny_model, "Quite", " another", -1.0)]
+    written = write(tiny_model, voices)[1][len(voices[0].prefix) + len(voices[0].own)]
+    total = np.zeros(tiny_model.vocabulary.n_tokens, dtype=np.float64)
+    with tiny_model.context(1) as context:
+        for each in voices:
+            context.clear(1)
+            (row,) = context.decode([Chunk(1, (*each.prefix, *each.own), 0, True)])
+            total += each.weight * context.logits(row).astype(np.float64)
+    assert total[written] == pytest.approx(total.max(), abs=1e-3)
+
+
+def test_a_prefix_is_computed_once(tiny_model):
+    with tiny_model.context(2) as context:
+        choir = Choir(context, tiny_model.vocabulary)
+        shared = "a long text that is the same for all. " * 4
+        for own in ("one", "two", "three"):
+            (transcript,) = choir.open([voice(tiny_model, shared, own)])
+            choir.write(generation(transcript, context), [transcript], [1.0])
+            assert transcript.n_evaluated == len(transcript) - transcript.n_pending - len(ids_of(tiny_model, shared))
+
+
+def test_a_prompt_without_a_prefix_is_written_behind_nothing(tiny_model):
+    own = tuple(ids_of(tiny_model, "Once upon a time"))
+    assert write(tiny_model, [Voice((), own)])[1] == plain(tiny_model, own)
+
+
+def test_a_prompt_that_fills_the_window_is_refused(tiny_model):
+    with tiny_model.context(2) as context:
+        choir = Choir(context, tiny_model.vocabulary)
+        with pytest.raises(ContextOverflow):
+            choir.open([Voice((), tuple(tiny_model.vocabulary.tokenize("x") * (context.window + 1)))])
+
+
+def test_long_prompts_are_evaluated_in_batches(tiny_model):
+    own = tuple(ids_of(tiny_model, "word " * 700))
+    if len(own) + N_TOKENS < tiny_model.window and len(own) > tiny_model.options.n_batch:
+        assert write(tiny_model, [Voice((), own)])[1] == plain(tiny_model, own)
+
+
+def test_there_is_room_for_half_as_many_voices_as_sequences(tiny_model):
+    with tiny_model.context(6) as context:
+        assert Choir(context, tiny_model.vocabulary).n_voices == 3
