@@ -98,10 +98,10 @@ def accepts(expression: Regular, word: str | bytes) -> bool:
 def derive(expression: Regular, byte: int) -> Regular:
     """What may follow `byte` at the start of a word (Brzozowski's derivative)."""
     found = expression.memo.get(byte)
-    return _settle(expression, byte, _leading_at, _derive) if found is None else found
+    return settle(expression, byte, _leading_at, _derive) if found is None else found
 
 
-def _settle(
+def settle(
     expression: Regular, key: Any, needs: Callable[[Regular, Any], Iterable[Regular]], find: Callable[[Regular, Any], Any]
 ) -> Any:
     """What `find` finds out about an expression, kept under `key` in it and in the parts that it needs; those come first."""
@@ -122,10 +122,10 @@ def _leading_at(expression: Regular, byte: int) -> Iterable[Regular]:
     """The parts in which a word can begin with `byte`."""
     if isinstance(expression, Choice):
         return [option for option in expression.options if first_bytes(option) >> byte & 1]
-    return _leading(expression, None)
+    return leading(expression, None)
 
 
-def _leading(expression: Regular, _key: Any) -> Iterable[Regular]:
+def leading(expression: Regular, _key: Any) -> Iterable[Regular]:
     """The parts with which a word can begin."""
     match expression:
         case Sequence(head, tail):
@@ -170,7 +170,7 @@ def first_bytes(expression: Regular) -> int:
     """The bytes that a word can begin with, as a set of bits."""
     found = expression.memo.get("first")
     if found is None:
-        found = _settle(expression, "first", _leading, _first_bytes)
+        found = settle(expression, "first", leading, _first_bytes)
     return found
 
 
@@ -218,7 +218,7 @@ def shortest_word(expression: Regular) -> bytes:
     """The word of the fewest bytes; of several the same one each time. Raises ValueError for the empty language."""
     found = expression.memo.get("shortest")
     if found is None:
-        found = _settle(expression, "shortest", _parts_of_shortest, _shortest)
+        found = settle(expression, "shortest", _parts_of_shortest, _shortest)
     return found
 
 
@@ -226,7 +226,7 @@ def _parts_of_shortest(expression: Regular, _key: Any) -> Iterable[Regular]:
     match expression:
         case Sequence(head, tail) if not expression.is_nullable:
             return (head, tail)
-    return () if expression.is_nullable else _leading(expression, None)
+    return () if expression.is_nullable else leading(expression, None)
 
 
 def _shortest(expression: Regular, _key: Any) -> bytes:
