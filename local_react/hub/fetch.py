@@ -21,6 +21,8 @@ from local_react.llama.files import hash_model_file, judge_model_file, read_file
 from local_react.llama.places import locate_hub_file, open_entry
 from local_react.llama.registry import Entry, HubFile
 
+REMOVE = "Remove it with `local-react models remove {name}` and pull it again, or correct your registry."
+
 PASSING = (408, 429, 500, 502, 503, 504)
 """Answers that may be better the next time: huggingface-hub asks again by itself."""
 
@@ -46,18 +48,18 @@ class Pulled:
 def pull_model(entry: Entry) -> Pulled:
     """Fetch the file of an entry, unless it is here, and check it.
 
-    Raises ModelFileError for all that can go wrong: no network, a gated repository, a refused token, a full disk, a file of
-    another size or hash than published, a file that is no model.
+    A file that is here and damaged is fetched again. Raises ModelFileError for all that can go wrong: no network, a gated
+    repository, a refused token, a full disk, a file of another size or hash than published, a file that is no model.
     """
     if not isinstance(entry.source, HubFile):
         path = open_entry(entry)
         return _checked(entry, path, entry.sha256, was_here=True)
     path = locate_hub_file(entry.source)
+    if path is not None and not _is_damaged(path):
+        # Not removed if the registry disagrees: the cache is shared, and the file is what its hub published.
+        return _checked(entry, path, entry.sha256 or recorded_by_hub(path), was_here=True)
     if path is not None:
-        try:
-            return _checked(entry, path, entry.sha256 or recorded_by_hub(path), was_here=True)
-        except ModelFileError:
-            discard_hub_file(path)
+        discard_hub_file(path)
     published = _ask_hub(entry, entry.source)
     _compare(entry, published)
     _check_space(entry, published.size or entry.size)
@@ -70,6 +72,18 @@ def pull_model(entry: Entry) -> Pulled:
         raise
     judge_model_file(path)
     return pulled
+
+
+def _is_damaged(path: Path) -> bool:
+    """Whether a file in the cache is not what the hub published under its name; where it published no hash, whether it is
+    no whole GGUF file."""
+    try:
+        if (recorded := recorded_by_hub(path)) is not None:
+            return hash_model_file(path) != recorded
+        read_file_header(path)
+    except ModelFileError:
+        return True
+    return False
 
 
 def _ask_hub(entry: Entry, source: HubFile) -> Published:
@@ -128,11 +142,11 @@ def _checked(entry: Entry, path: Path, expected: str | None, *, was_here: bool) 
         raise ModelFileError(entry.name, f"can't be read ({error})", "Pull it again.") from error
     if entry.size is not None and size != entry.size:
         reason = f"has {size:,} bytes, and {entry.size:,} in the registry"
-        raise ModelFileError(entry.name, reason, "Pull it again.")
+        raise ModelFileError(entry.name, reason, REMOVE.format(name=entry.name))
     digest = hash_model_file(path)
     if expected is not None and digest != expected:
         reason = f"is damaged, or another file: its SHA-256 is {digest}, and {expected} was published"
-        raise ModelFileError(entry.name, reason, "Pull it again. If that gives the same, don't use it.")
+        raise ModelFileError(entry.name, reason, f"Don't use it. {REMOVE.format(name=entry.name)}")
     if expected is None:
         read_file_header(path)
     return Pulled(path, digest, expected is not None, was_here)

@@ -48,6 +48,7 @@ def client(tmp_path_factory, hub, data) -> Iterator[Client]:
         PLAIN.format(name="wrong-size", more="size = 5"),
         PLAIN.format(name="wrong-hash", more=f'sha256 = "{"0" * 64}"'),
         PLAIN.format(name="sound", more=f'size = {len(data)}\nsha256 = "{sha256}"'),
+        PLAIN.format(name="disagrees", more="size = 7").replace("tiny/disagrees", "tiny/plain"),
         PLAIN.format(name="nowhere", more=""), PLAIN.format(name="no-file", more=""),
         PLAIN.format(name="old", more="").replace("tiny/old/tiny.gguf", "tiny/plain/tiny.gguf@v0"),
         PLAIN.format(name="pinned", more="").replace("tiny/pinned/tiny.gguf", f"tiny/plain/tiny.gguf@{COMMIT}"),
@@ -161,6 +162,15 @@ def test_what_is_removed_is_gone_and_what_is_linked_elsewhere_is_kept(hub, clien
     (other / FILE).symlink_to(f"../../blobs/{path.resolve().name}")
     assert client("models", "remove", "kept", "--yes").exit_code == 0
     assert not path.exists() and (other / FILE).read_bytes() == data
+
+
+def test_a_sound_file_is_kept_where_the_registry_disagrees_with_its_hub(hub, client, data):
+    """The cache is shared with other programs."""
+    hub.add("tiny/plain", FILE, data)
+    path = pulled(client, "plain")
+    result = client("models", "pull", "disagrees")
+    assert result.exit_code == 2 and "and 7 in the registry" in result.stderr and "correct your registry" in result.stderr
+    assert path.read_bytes() == data
 
 
 # What goes wrong

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
+import click
+
+from local_react.cli.text import make_visible
 from local_react.errors import ModelFileError
 from local_react.llama.files import find_model
 from local_react.llama.registry import Entry, load_registry
@@ -25,6 +29,11 @@ def find_file(name: str) -> tuple[Path, Entry | None]:
     path = find_model(name)
     is_path = Path(name).expanduser().exists()
     return path, None if is_path else load_registry().find(name)
+
+
+def print_path(path: Path) -> None:
+    """Write a path to stdout: exactly for a pipe or a file, and on a terminal so that nothing in it acts."""
+    click.echo(make_visible(str(path)) if sys.stdout.isatty() else str(path))
 
 
 def in_megabytes(n_bytes: int) -> str:

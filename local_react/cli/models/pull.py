@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from local_react.cli.models.named import find_entry
+from local_react.cli.models.named import find_entry, print_path
 from local_react.cli.text import make_visible
 from local_react.hub.fetch import pull_model
 
@@ -22,4 +22,4 @@ def pull_command(name: str) -> None:
     state = "was here already" if pulled.was_here else "is here"
     check = "its SHA-256 is the published one" if pulled.is_checked else "no SHA-256 was published to check it against"
     click.echo(f"{entry.name} {state}; {check}. Licence: {make_visible(entry.licence)}.", err=True)
-    click.echo(make_visible(str(pulled.path)))
+    print_path(pulled.path)

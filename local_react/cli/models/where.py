@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from local_react.cli.models.named import find_file
-from local_react.cli.text import make_visible
+from local_react.cli.models.named import find_file, print_path
 
 
 @click.command("where")
@@ -13,4 +12,4 @@ from local_react.cli.text import make_visible
 def where_command(name: str) -> None:
     """Print the path of a model's file."""
     path, _ = find_file(name)
-    click.echo(make_visible(str(path)))
+    print_path(path)
