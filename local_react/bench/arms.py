@@ -65,14 +65,20 @@ class Arm:
         del values["name"]
         return values | {"guards": dict(sorted(self.guards))}
 
-    def options(self, exemplars: Sequence[Exemplar], limits: Mapping[str, Any]) -> dict[str, Any]:
-        """The keyword arguments of `run` for this arm in a world with these exemplars; `limits` are guards of all arms."""
+    def options(
+        self, exemplars: Sequence[Exemplar], limits: Mapping[str, Any], spare: Sequence[Exemplar] = ()
+    ) -> dict[str, Any]:
+        """The keyword arguments of `run` for this arm in a world with these exemplars; `limits` are guards of all arms.
+
+        `spare` exemplars are for arms that ask for a number of them. Raises SettingsError where there are too few.
+        """
         protocol = Protocol.preset(self.protocol, arguments=self.arguments)
         values = {
             "protocol": protocol, "template": self.template, "strict": self.strict, "constrain": self.constrain,
             "ground": self.ground, "explain": self.explain, "guards": Guards(**dict(limits) | dict(self.guards)),
-            "exemplars": self._choose(exemplars) if protocol.has_tools else _bare(self._choose(exemplars)),
         }
+        chosen = self._choose(exemplars if self.n_exemplars is None else (*exemplars, *spare))
+        values["exemplars"] = chosen if protocol.has_tools else _bare(chosen)
         return values | ({"engine": self.engine} if self.constrain else {})
 
     def _choose(self, exemplars: Sequence[Exemplar]) -> tuple[Exemplar, ...]:
@@ -91,7 +97,9 @@ class Arm:
 
 
 def _recovers(exemplar: Exemplar) -> bool:
-    return any(step.observation is not None and step.observation.is_error for step in exemplar.steps)
+    """Whether a tool fails in it. An exemplar from a file says so only in the text, as the toolbox writes it."""
+    seen = [step.observation for step in exemplar.steps if step.observation is not None]
+    return any(observation.is_error or observation.text.startswith("Error: ") for observation in seen)
 
 
 def _bare(exemplars: Sequence[Exemplar]) -> tuple[Exemplar, ...]:
@@ -136,10 +144,15 @@ def _named_arms() -> dict[str, Arm]:
             arms.append(replace(base, name=f"{base.name}-exemplars-{n}", n_exemplars=n, has_recovery=False))
             if n:
                 arms.append(replace(base, name=f"{base.name}-exemplars-{n}-recovery", n_exemplars=n))
-    for guard, value in _SWITCHED_OFF.items():
-        arms.append(replace(LENIENT, name=f"without-{guard.replace('_', '-')}", guards=((guard, value),)))
+    arms += [replace(LENIENT, name=name, guards=((guard, value),)) for name, (guard, value) in GUARD_ARMS.items()]
     return {arm.name: arm for arm in arms}
 
+
+GUARD_ARMS: dict[str, tuple[str, Any]] = {
+    **{f"without-{guard.replace('_', '-')}": (guard, value) for guard, value in _SWITCHED_OFF.items()},
+    "with-min-call": ("min_calls", 1),
+}
+"""The arms of the guards' ablation: the guard that each changes, and to what. One of them is off by default, and put on."""
 
 ARMS: dict[str, Arm] = _named_arms()
 """Every arm that has a name of its own."""

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from local_react.bench.forecast import Forecast, forecast
 from local_react.bench.grading import Grade, Judge, grade
 from local_react.bench.ledger import Ledger, add_ledgers, keep_ledger
 from local_react.bench.microscope import Place, find_places
@@ -30,10 +31,11 @@ class Example:
 
 @dataclass(slots=True, kw_only=True)
 class Evidence:
-    """What a results folder says. `ledgers` are by model and arm."""
+    """What a results folder says. `ledgers` and `forecasts` are by model and arm."""
 
     grades: list[Grade] = field(default_factory=list)
     ledgers: dict[tuple[str, str], Ledger] = field(default_factory=dict)
+    forecasts: dict[tuple[str, str], list[Forecast]] = field(default_factory=dict)
     places: list[Place] = field(default_factory=list)
     examples: list[Example] = field(default_factory=list)
     begun: list[Begun] = field(default_factory=list)
@@ -62,8 +64,11 @@ def gather(results: Results, judges: Mapping[str, Judge] | None = None) -> Evide
                 evidence.places += find_places(entry.trace, item.key)
                 try:
                     ledgers[item.model_name, item.arm.name].append(keep_ledger(entry.trace))
+                    foreseen = forecast(entry.trace)
                 except TraceError:
-                    pass  # an episode that broke off before its prompt has no tokens to account for
+                    foreseen = None  # an episode that broke off before its prompt has no tokens to account for
+                if foreseen is not None:
+                    evidence.forecasts.setdefault((item.model_name, item.arm.name), []).append(foreseen)
                 for failure in sorted({*found.failures, *found.codes}):
                     if n_kept[item.arm.name, failure] < N_EXAMPLES:
                         n_kept[item.arm.name, failure] += 1
@@ -87,4 +92,6 @@ def add_evidence(parts: Iterable[Evidence]) -> Evidence:
         total.n_damaged += part.n_damaged
         for key, ledger in part.ledgers.items():
             total.ledgers[key] = add_ledgers([total.ledgers[key], ledger]) if key in total.ledgers else ledger
+        for key, forecasts in part.forecasts.items():
+            total.forecasts.setdefault(key, []).extend(forecasts)
     return total

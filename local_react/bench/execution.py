@@ -17,6 +17,7 @@ from local_react.bench.arms import Arm
 from local_react.bench.items import Item
 from local_react.bench.matrix import Matrix
 from local_react.bench.results import ResultsWriter
+from local_react.bench.spare_exemplars import spare_exemplars
 from local_react.bench.task import World
 from local_react.errors import LocalReactError
 from local_react.language.protocol import Protocol
@@ -67,7 +68,7 @@ class Execution:
         self._tasks = {name: worlds[name].tasks(matrix.n_tasks, matrix.task_seed) for name in matrix.worlds}
         for name in matrix.worlds:
             for arm in self._arms:
-                arm.options(worlds[name].exemplars(), matrix.limits)
+                options_in(worlds[name], arm, matrix.limits)
         n_each = sum(len(tasks) for tasks in self._tasks.values()) * len(self._arms) * len(matrix.runs())
         self._n_each = n_each
         self._progress = Progress(n_total=n_each * len(matrix.models))
@@ -163,8 +164,13 @@ def run_items(
         [item.task.question for item in items], model=model, tools=toolboxes[0], toolboxes=toolboxes,
         seeds=[item.seed for item in items], n_parallel=first.n_parallel, clock=clock,
         sampling=Sampling(temperature=first.temperature),  # whole: what a model's author recommends would differ by model
-        **arm.options(world.exemplars(), first.limits),
+        **options_in(world, arm, first.limits),
     )
+
+
+def options_in(world: World, arm: Arm, limits: Mapping[str, Any]) -> dict[str, Any]:
+    """The keyword arguments of `run` for an arm in a world. Raises SettingsError where the world can't serve it."""
+    return arm.options(world.exemplars(), limits, spare_exemplars(world))
 
 
 class _NoContext:

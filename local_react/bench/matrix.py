@@ -76,7 +76,7 @@ class OwnArm(_Strict):
 class ModelOptions(_Strict):
     """How models are loaded: options of `Model.load`, under the same names; None leaves the choice to it."""
 
-    n_ctx: int | None = 4096
+    n_ctx: int | None = None
     n_threads: int | None = None
     n_batch: int | None = None
     n_gpu_layers: int | None = None

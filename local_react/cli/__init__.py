@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from local_react.cli.text import make_visible
-from local_react.errors import LocalReactError
+from local_react.errors import LocalReactError, SettingsError
 from local_react.version import VERSION
 
 COMMANDS = {
@@ -24,9 +24,13 @@ COMMANDS = {
     "grammar": "Print the language that --constrain holds the model to.",
     "trace": "Print a recorded run, or run it again without a model.",
     "models": "List, fetch, verify, inspect and remove models.",
+    "bench": "Measure models and settings, and report what came out.",
     "doctor": "Check the installation and the model.",
 }
 """The commands and their one-line helps, which are the first lines of their docstrings."""
+
+EXTRAS = {"bench": "bench"}
+"""The commands that need packages of an extra, and its name."""
 
 DEBUG_VARIABLE = "LOCAL_REACT_DEBUG"
 INTERRUPTED = 130
@@ -43,7 +47,14 @@ class CommandLine(click.Group):
         """The command of that name, from a module of that name."""
         if name not in COMMANDS:
             return None
-        return getattr(import_module(f"local_react.cli.{name}"), f"{name}_command")
+        try:
+            module = import_module(f"local_react.cli.{name}")
+        except ModuleNotFoundError as error:
+            if name not in EXTRAS or str(error.name).startswith("local_react"):
+                raise
+            what = f"`local-react {name}` needs the package {error.name}, which isn't installed."
+            raise SettingsError(f"{what} Install it with `pip install 'local_react[{EXTRAS[name]}]'`.") from error
+        return getattr(module, f"{name}_command")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""

@@ -1,0 +1,223 @@
+"""`local-react bench`: run a matrix, score it, compare, report; and the benchmarks by name.
+
+Invariant: only `run` and the benchmarks load a model. Tables go to stdout, and its last line is one JSON document;
+progress goes to stderr.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from local_react.bench.arms import ARMS
+from local_react.bench.catalogue import BENCHMARKS, Benchmark
+from local_react.bench.comparison import compare, correct_together
+from local_react.bench.environment import describe_environment, write_command
+from local_react.bench.evidence import gather
+from local_react.bench.execution import Execution, Progress
+from local_react.bench.forecast import forecast_sections
+from local_react.bench.matrix import Matrix, make_matrix, read_matrix
+from local_react.bench.report import build_report
+from local_react.bench.results import Results, open_results
+from local_react.bench.scores import score_arms
+from local_react.bench.tables import classes_table, codes_table, comparisons_table, episodes_table, steps_table
+from local_react.bench.task import World
+from local_react.bench.worlds.catalogue import WORLDS
+from local_react.cli.bench_options import load_named, make_worlds, matrix_keys, with_run_options
+from local_react.cli.bench_output import gather_all, write_report, write_tables
+from local_react.cli.bench_progress import shown_progress
+from local_react.cli.streams import Hint, open_console, say, take_stdout
+from local_react.cli.text import write_json
+from local_react.errors import SettingsError
+
+PROGRAM = "local-react"
+
+_MINUTES = click.option("--minutes", type=click.FloatRange(min=0),
+                        help="Begin nothing new after so many minutes.  [default: no limit]")
+
+
+class BenchGroup(click.Group):
+    """The commands, and behind them every benchmark by its name."""
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """The command or benchmark of that name."""
+        return super().get_command(ctx, name) or (_command_of(BENCHMARKS[name]) if name in BENCHMARKS else None)
+
+
+@click.group("bench", cls=BenchGroup)
+def bench_command() -> None:
+    """Measure models and settings, and report what came out.
+
+    `bench list` shows the benchmarks; `bench NAME` runs one, scores it and writes its report. `bench run` runs a matrix of
+    your own. A run that was interrupted goes on where it stopped when the same command is given again.
+    """
+
+
+@bench_command.command("list")
+@click.option("--arms", "with_arms", is_flag=True, help="Show every arm with its settings.  [default: names only]")
+@click.pass_context
+def list_command(context: click.Context, with_arms: bool) -> None:
+    """List the benchmarks, the worlds and the arms."""
+    answers = take_stdout(context)
+    for benchmark in BENCHMARKS.values():
+        answers.write(f"{benchmark.name:12} {benchmark.question}")
+        answers.write(f"{'':12} arms: {', '.join(benchmark.arms)}")
+    answers.write(f"{'worlds':12} {', '.join(WORLDS)}, or --tasks FILE.jsonl")
+    answers.write("arms" if with_arms else f"{'arms':12} {', '.join(ARMS)}")
+    for arm in ARMS.values() if with_arms else ():
+        answers.write(f"  {arm.name:32} {write_json(arm.settings(), answers.encoding)}")
+
+
+@bench_command.command("run")
+@click.option("--matrix", "matrix_file", metavar="FILE.toml", help="A file that says what to run.  [default: the options]")
+@with_run_options
+@click.option("--output", required=True, metavar="FOLDER",
+              help="Where the results go, or where some already are.  [no default]")
+@_MINUTES
+@click.pass_context
+def run_command(
+    context: click.Context, matrix_file: str | None, output: str, minutes: float | None, **given: Any
+) -> None:
+    """Run a matrix of models, arms and worlds into a results folder.
+
+    What is there already is left as it is. Options change the matrix of the file.
+    """
+    answers = take_stdout(context)
+    file = read_matrix(matrix_file).model_dump() if matrix_file is not None else {}
+    matrix = make_matrix(_merged(file, matrix_keys(given)))
+    progress = run_matrix(matrix, make_worlds(matrix, given), output, minutes=minutes)
+    answers.write(write_json({"folder": Path(output).name} | asdict(progress), answers.encoding))
+
+
+@bench_command.command("score")
+@click.argument("folders", nargs=-1, required=True, metavar="FOLDER…")
+@click.pass_context
+def score_command(context: click.Context, folders: tuple[str, ...]) -> None:
+    """Score the episodes of results folders, without a model."""
+    answers = take_stdout(context)
+    evidence = gather_all(folders)
+    scores = score_arms(evidence.grades)
+    write_tables(answers, (steps_table(scores), codes_table(scores), episodes_table(scores), classes_table(scores)))
+    document = {
+        "scores": [score.write() for score in scores], "n_damaged": evidence.n_damaged,
+        "missed": [[one.what, one.why] for one in evidence.missed],
+    }
+    answers.write(write_json(document, answers.encoding))
+
+
+@bench_command.command("compare")
+@click.argument("first", metavar="FOLDER[:ARM]")
+@click.argument("second", metavar="FOLDER[:ARM]")
+@click.pass_context
+def compare_command(context: click.Context, first: str, second: str) -> None:
+    """Compare two runs case by case, without a model.
+
+    Cases are paired by model, task, seed and temperature, and by arm unless both sides name one.
+    """
+    answers = take_stdout(context)
+    sides = [_select(first), _select(second)]
+    has_arms = [arm is not None for _, arm in sides]
+    if has_arms[0] != has_arms[1]:
+        raise SettingsError("Name an arm on both sides, as FOLDER:ARM, or on none.")
+    grades = [
+        [grade for grade in gather_all([folder]).grades if arm in (None, grade.arm)] for folder, arm in sides
+    ]
+    found = correct_together(compare(*grades, names=(first, second), across_arms=has_arms[0]))
+    if not found:
+        raise SettingsError(f"{first} and {second} have no case in common. Run both on the same tasks, seeds and models.")
+    write_tables(answers, (comparisons_table(found),))
+    answers.write(write_json({"comparisons": [one.write() for one in found]}, answers.encoding))
+
+
+@bench_command.command("report")
+@click.argument("folders", nargs=-1, required=True, metavar="FOLDER…")
+@click.option("--title", help="The title of the report.  [default: the names of the folders]")
+@click.option("--output", metavar="FOLDER",
+              help="Where report.html, report.md and report.json go.  [default: the first FOLDER]")
+@click.pass_context
+def report_command(context: click.Context, folders: tuple[str, ...], title: str | None, output: str | None) -> None:
+    """Write the report of results folders, without a model: HTML, Markdown and JSON."""
+    answers = take_stdout(context)
+    document = build_report(gather_all(folders), title=title or ", ".join(Path(folder).name for folder in folders))
+    write_report(document, output or folders[0])
+    answers.write(write_json(document.data, answers.encoding))
+
+
+@bench_command.command("trace")
+@click.argument("folder", metavar="FOLDER")
+@click.argument("key", metavar="KEY")
+@click.option("--output", metavar="FILE", help="Where the trace goes.  [default: KEY.jsonl here]")
+@click.pass_context
+def trace_command(context: click.Context, folder: str, key: str, output: str | None) -> None:
+    """Take the trace of one episode out of a results folder, for `local-react trace show` and `replay`."""
+    answers = take_stdout(context)
+    recorded = Results(folder).find(key)
+    path = Path(output or f"{recorded.item.key}.jsonl")
+    recorded.trace.write(path)
+    answers.write(str(path))
+
+
+def run_matrix(matrix: Matrix, worlds: Mapping[str, World], folder: str, *, minutes: float | None = None) -> Progress:
+    """Run what isn't done of a matrix into a folder, and say on stderr how far it is."""
+    log, deadline = open_console(sys.stderr), None if minutes is None else time.monotonic() + 60 * minutes
+    with open_results(folder) as writer:
+        if writer.n_damaged:
+            say(log, f"{writer.n_damaged} damaged lines in {folder} were skipped; their episodes run again.")
+        writer.begin(write_command([PROGRAM, *sys.argv[1:]]), describe_environment())
+        with shown_progress(log) as tell:
+            progress = Execution(
+                matrix, worlds, writer, load=lambda name: load_named(name, matrix.load, Hint(log)), on_progress=tell,
+                should_stop=lambda: deadline is not None and time.monotonic() > deadline,
+            ).run()
+    if progress.n_missed:
+        say(log, f"{progress.n_missed} of {progress.n_total} episodes couldn't be run; the report says why.")
+    return progress
+
+
+def _select(side: str) -> tuple[str, str | None]:
+    """A folder, and the arm named behind its last colon, if that isn't part of the folder's name."""
+    folder, colon, arm = side.rpartition(":")
+    return (folder, arm) if colon and arm in ARMS or colon and not Path(side).exists() else (side, None)
+
+
+def _merged(file: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The matrix of a file with the keys that were given as options; limits and loading are merged key by key."""
+    nested = {name: {**file.get(name, {}), **given[name]} for name in ("limits", "load") if name in given}
+    return {**file, **given, **nested}
+
+
+def _command_of(benchmark: Benchmark) -> click.Command:
+    """The command that runs a benchmark, scores it and writes its report."""
+
+    @click.command(benchmark.name, help=f"{benchmark.question}\n\nArms: {', '.join(benchmark.arms)}.")
+    @with_run_options
+    @click.option("--output", metavar="FOLDER",
+                  help=f"Where results and report go.  [default: bench-results/{benchmark.name}]")
+    @_MINUTES
+    @click.option("--small", is_flag=True, help="A few tasks only, greedily, once.  [default: the full size]")
+    @click.pass_context
+    def command(context: click.Context, output: str | None, minutes: float | None, small: bool, **given: Any) -> None:
+        answers = take_stdout(context)
+        matrix = (benchmark.small() if small else benchmark).matrix(matrix_keys(given))
+        folder, worlds = output or f"bench-results/{benchmark.name}", make_worlds(matrix, given)
+        run_matrix(matrix, worlds, folder, minutes=minutes)
+        evidence = gather(Results(folder), {world.name: world.judge for world in worlds.values()})
+        arms = {grade.arm for grade in evidence.grades}
+        pairs = [pair for pair in benchmark.pairs if {*pair} <= arms]
+        document = build_report(
+            evidence, title=f"Benchmark {benchmark.name}", question=benchmark.question, pairs=pairs,
+            extra=forecast_sections(evidence.forecasts),
+            data={"benchmark": benchmark.name, "metrics": list(benchmark.metrics)},
+        )
+        write_report(document, folder)
+        scores = score_arms(evidence.grades)
+        write_tables(answers, (steps_table(scores), episodes_table(scores), classes_table(scores)))
+        answers.write(write_json(document.data, answers.encoding))
+
+    return command

@@ -1,0 +1,46 @@
+"""The benchmarks by name: each can be run as it stands, and compares what it runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from local_react import SettingsError
+from local_react.bench.arms import ARMS
+from local_react.bench.catalogue import BENCHMARKS, find_benchmark
+from local_react.bench.execution import options_in
+from local_react.bench.worlds.catalogue import make_world
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_every_arm_of_a_benchmark_can_be_run_in_its_worlds(name):
+    matrix = BENCHMARKS[name].matrix({})
+    for world in matrix.worlds:
+        for arm in matrix.chosen_arms():
+            n = len(options_in(make_world(world), arm, matrix.limits)["exemplars"])
+            assert arm.n_exemplars in (None, n)
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_every_benchmark_compares_arms_that_it_has(name):
+    benchmark = BENCHMARKS[name]
+    assert {arm for pair in benchmark.pairs for arm in pair} <= set(benchmark.arms) <= set(ARMS)
+    assert benchmark.name == name and benchmark.question.endswith(("?", "."))
+    small = benchmark.small()
+    assert (small.arms, small.worlds, small.question) == (benchmark.arms, benchmark.worlds, benchmark.question)
+    assert small.n_tasks < benchmark.n_tasks
+
+
+def test_changes_go_before_what_a_benchmark_says():
+    matrix = find_benchmark("parse").matrix({"arms": ["free"], "n_tasks": 2, "limits": {"max_steps": 2}})
+    assert (matrix.arms, matrix.n_tasks, matrix.limits["max_steps"]) == (("free",), 2, 2)
+
+
+@pytest.mark.parametrize(("changes", "message"), [({"bogus": 1}, "The benchmark parse: .*bogus"), ({"n_tasks": 0}, "n_tasks")])
+def test_a_wrong_change_is_named(changes, message):
+    with pytest.raises(SettingsError, match=message):
+        find_benchmark("parse").matrix(changes)
+
+
+def test_an_unknown_benchmark_is_told():
+    with pytest.raises(SettingsError, match="no benchmark called 'bogus'"):
+        find_benchmark("bogus")

@@ -1,0 +1,210 @@
+"""`local-react bench`: small runs of every benchmark, gone on with, scored, compared and reported from files alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from local_react import Trace
+from local_react.bench.arms import ARMS
+from local_react.bench.catalogue import BENCHMARKS
+from local_react.bench.results import Results
+from local_react.cli import main
+from tests.bench.colours import answer, look
+from tests.cli.terminal import COMMAND, environment, run_on_terminal
+from tests.random_models import make_model
+
+TASKS = [{"question": f"Which colour has thing {n}?", "answers": ["red"], "path": [{"name": "look", "arguments": {"thing": str(n)}}]}
+         for n in range(3)]
+EXEMPLARS = [
+    {"question": f"Which colour has thing {n}?", "steps": [
+        {"thought": "I look.", "action": {"name": "look", "arguments": {"thing": str(n)}},
+         "observation": "pink" if n < 104 else "Error: ValueError: no thing"},
+        {"thought": "So.", "action": {"answer": "pink"}},
+    ]}
+    for n in range(100, 105)
+]
+TOOLS = '''
+from local_react import tool
+
+@tool
+def look(thing: str) -> str:
+    """Look at a thing."""
+    return "red"
+'''
+SCRIPT = [look("0"), answer("red"), look("1"), answer("blue"), "no step", look("2"), answer("red")] * 4
+
+
+@pytest.fixture(scope="module")
+def random_model(tmp_path_factory) -> str:
+    path = make_model(tmp_path_factory.mktemp("tiny") / "random.gguf", add_bos_token=True, n_ctx_train=16_384, n_embd=32, n_layer=1)
+    return str(path)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.jsonl").write_text("".join(json.dumps(task) + "\n" for task in TASKS))
+    (tmp_path / "tools.py").write_text(TOOLS)
+    (tmp_path / "script.json").write_text(json.dumps(SCRIPT))
+    return tmp_path
+
+
+def invoke(*args: str):
+    return CliRunner().invoke(main, ["bench", *args])
+
+
+MINE = ("--model", "scripted:script.json", "--tasks", "mine.jsonl", "--tools", "tools.py")
+
+
+def document(result) -> dict:
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_a_small_run_of_every_benchmark(name, random_model, folder):
+    """On a model of random weights, and on tasks with a short prompt: each token of it is a byte."""
+    (folder / "exemplars.json").write_text(json.dumps(EXEMPLARS))
+    result = invoke(name, "--small", "-n", "1", "--model", random_model, "--tasks", "mine.jsonl", "--tools", "tools.py",
+                    "--exemplars", "exemplars.json", "--max-steps", "2", "--max-step-tokens", "40", "--threads", "1",
+                    "--output", "out")
+    found = document(result)
+    assert found["missed"] == []
+    assert {score["arm"] for score in found["scores"]} == set(BENCHMARKS[name].arms)
+    for score in found["scores"]:
+        assert score["n_episodes"] == 1
+        if ARMS[score["arm"]].constrain not in (False, "repair"):
+            assert score["shares"]["malformed"]["n_hits"] == 0 < score["n_steps"]
+    assert json.loads((folder / "out" / "report.json").read_text()) == found
+    assert found["benchmark"] == name and len(found["commands"]) == 1
+    for form in ("report.md", "report.html"):
+        assert f"Benchmark {name}" in (folder / "out" / form).read_text()
+
+
+def test_a_matrix_runs_once_and_goes_on(folder):
+    args = ("run", *MINE, "--arm", "free", "--arm", "lenient", "--output", "out")
+    first, again = document(invoke(*args)), document(invoke(*args))
+    assert (first["n_total"], first["n_done"], first["n_before"], first["n_missed"]) == (6, 6, 0, 0)
+    assert (again["n_done"], again["n_before"]) == (6, 6)
+    (folder / "matrix.toml").write_text('models = ["scripted:script.json"]\nworlds = ["mine.jsonl"]\narms = ["free", "lenient"]\n')
+    third = document(invoke("run", "--matrix", "matrix.toml", "--tools", "tools.py", "--output", "out"))
+    assert third["n_before"] == 6
+    more = document(invoke("run", "--matrix", "matrix.toml", "--tools", "tools.py", "--output", "out", "--max-steps", "2"))
+    assert more["n_before"] == 0
+
+
+def test_scores_comparisons_reports_and_traces_need_no_model(folder):
+    document(invoke("run", *MINE, "--arm", "free", "--arm", "lenient", "--output", "out"))
+    (folder / "script.json").unlink()
+    scores = document(invoke("score", "out"))["scores"]
+    assert [score["n_episodes"] for score in scores] == [3, 3]
+    (compared,) = document(invoke("compare", "out:free", "out:lenient"))["comparisons"]
+    assert (compared["n"], compared["first"]) == (3, "out:free")
+    assert document(invoke("report", "out", "--title", "Mine"))["title"] == "Mine"
+    assert (folder / "out" / "report.html").read_text().startswith("<!doctype html>")
+    key = next(Results(folder / "out").episodes()).item.key
+    assert invoke("trace", "out", key[:8]).stdout.strip() == f"{key}.jsonl"
+    assert Trace.read(folder / f"{key}.jsonl") == next(Results(folder / "out").episodes()).trace
+
+
+def test_two_folders_are_compared_arm_by_arm(folder):
+    for output in ("one", "two"):
+        document(invoke("run", *MINE, "--arm", "free", "--output", output))
+    (compared,) = document(invoke("compare", "one", "two"))["comparisons"]
+    assert compared["n"] == 3 and compared["tests"]["success"]["p_value"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["bogus"], "No such command"),
+        (["run", "--output", "out", "--arm", "bogus"], "no arm called 'bogus'"),
+        (["run", "--output", "out", "--world", "bogus"], "no world called 'bogus'"),
+        (["run", "--output", "out", "--tasks", "absent.jsonl"], "absent.jsonl"),
+        (["run", "--output", "out", "--matrix", "absent.toml"], "can't be read"),
+        (["run"], "Missing option '--output'"),
+        (["score", "absent"], "no folder with results"),
+        (["report", "absent"], "no folder with results"),
+        (["compare", "a:free", "b"], "Name an arm on both sides"),
+        (["trace", "absent", "x"], "no folder with results"),
+    ],
+)
+def test_a_mistake_is_one_message_and_exit_code_2(folder, args, message):
+    result = invoke(*args)
+    assert result.exit_code == 2 and message in result.stderr
+    assert result.stdout == "" and "Traceback" not in result.stderr
+
+
+def test_runs_without_a_common_case_can_not_be_compared(folder):
+    document(invoke("run", *MINE, "--arm", "free", "--output", "one"))
+    document(invoke("run", *MINE, "--arm", "lenient", "--output", "two"))
+    result = invoke("compare", "one", "two")
+    assert result.exit_code == 2 and "no case in common" in result.stderr
+
+
+def test_a_model_that_does_not_load_is_told_and_the_rest_runs(folder):
+    result = invoke("run", *MINE, "--model", "absent.gguf", "--arm", "free", "--output", "out")
+    found = document(result)
+    assert (found["n_done"], found["n_missed"]) == (3, 3)
+    assert "3 of 6 episodes couldn't be run" in result.stderr
+
+
+def test_the_list_names_every_benchmark_world_and_arm():
+    output = invoke("list", "--arms").stdout
+    for name in (*BENCHMARKS, *ARMS, "billing"):
+        assert name in output
+
+
+def test_a_file_that_is_read_in_a_time_limit_of_zero_runs_nothing(folder):
+    assert document(invoke("run", *MINE, "--arm", "free", "--output", "out", "--minutes", "0"))["n_done"] == 0
+
+
+SLOW = TOOLS + """
+import time
+_look = TOOLS = None
+from local_react import tool
+@tool(name="look")
+def slow(thing: str) -> str:
+    '''Look at a thing.'''
+    time.sleep(0.5)
+    return "red"
+TOOLS = [slow]
+"""
+
+
+def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(folder):
+    (folder / "tools.py").write_text(SLOW)
+    args = [*COMMAND, "bench", "run", *MINE, "--arm", "free", "--output", "out"]
+    process = subprocess.Popen(args, cwd=folder, env=environment(), stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    deadline = time.monotonic() + 30
+    episodes = folder / "out" / "episodes.jsonl"
+    while not (episodes.exists() and b'"item"' in episodes.read_bytes()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130 and b"Interrupted" in errors and b"Traceback" not in errors
+    n_kept = len(list(Results(folder / "out").episodes()))
+    assert 1 <= n_kept < 3
+    (folder / "tools.py").write_text(TOOLS)
+    found = document(invoke(*args[len(COMMAND) + 1 :]))
+    assert (found["n_before"], found["n_done"]) == (n_kept, 3)
+
+
+def test_on_a_terminal_there_is_a_bar(folder):
+    session = run_on_terminal("bench", "run", *MINE, "--arm", "free", "--output", "out", cwd=folder)
+    assert session.code == 0 and "3/3" in session.output
+
+
+def test_without_the_packages_of_the_extra_the_message_names_them(folder):
+    code = ("import sys; sys.modules['scipy'] = None\nfrom local_react.cli import main\nmain(['bench', 'list'])")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), cwd=folder, timeout=60)
+    assert done.returncode == 2 and "scipy" in done.stderr and "local_react[bench]" in done.stderr
