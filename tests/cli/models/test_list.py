@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from huggingface_hub import constants
 
 from local_react.cli import main
 from local_react.cli.models import list as listing
@@ -22,7 +23,7 @@ from tests.random_models import make_model
 def own(tmp_path, monkeypatch) -> Path:
     """A registry with a model that is here, one that is damaged, and one that isn't here."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hf"))
     model = make_model(tmp_path / "x.gguf", n_embd=32, n_head=1, n_layer=1)
     (tmp_path / "cut.gguf").write_bytes(model.read_bytes()[:-100])
     path = user_registry_path()

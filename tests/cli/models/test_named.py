@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
+from huggingface_hub import constants
 
 from local_react.cli import main
 from local_react.cli.models import COMMANDS, models_command
@@ -23,6 +23,7 @@ def own(tmp_path, monkeypatch) -> Path:
     """A model of the user's own, called "mine" in their registry."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hf"))
     monkeypatch.chdir(tmp_path)
     model = make_model(tmp_path / "x.gguf", n_embd=32, n_head=1, n_layer=1, chat_template="{{ 'a\x1b' }}", changes={
         "general.name": "two\nlines\x1b", "general.sampling.temp": 0.5})
@@ -115,5 +116,5 @@ def test_sizes_are_counted_in_thousands(n_bytes, text):
 
 
 def test_run_finds_models_by_the_names_of_the_registry(own):
-    result = CliRunner().invoke(main, ["run", "x", "--model", "qwen3-4b"], env={"HF_HOME": os.devnull})
+    result = CliRunner().invoke(main, ["run", "x", "--model", "qwen3-4b"])
     assert result.exit_code == 2 and "`local-react models pull qwen3-4b`" in result.stderr
