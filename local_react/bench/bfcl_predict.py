@@ -70,7 +70,10 @@ class CallArm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """What a model wrote for a row, and how it was read. `n_sampled` and `n_forced` count the tokens of the text."""
+    """What a model wrote for a row, and how it was read. `n_sampled` and `n_forced` count the tokens of the call.
+
+    `logprob` is the natural log-probability of its sampled tokens together, under the voices and before any constraint.
+    """
 
     row_id: str
     action: Action
@@ -79,6 +82,7 @@ class Prediction:
     n_prompt: int
     n_sampled: int
     n_forced: int
+    logprob: float
     seconds: float
 
 
@@ -114,13 +118,14 @@ class Caller:
             scanner = StopScanner(
                 protocol.stops(), action=protocol.stop("action"), ends_after_call=True, line=label.encode()
             )
-            generation = Generation(lead, self._sampler, scanner, max_tokens=MAX_TOKENS)
+            generation = Generation(lead, self._sampler, scanner, max_tokens=MAX_TOKENS, n_top_logprobs=0)
         completion = self._choir.write(generation, transcripts, weights)
         is_cut = completion.reason in ("length", "window")
         action = parse_step(completion.text, protocol, toolbox, strict=True, primed=label, truncated=is_cut)
         return Prediction(
             row_id=row.id, action=action, text=completion.text, thought=thought or action.thought, n_prompt=n_prompt,
-            n_sampled=completion.n_sampled, n_forced=completion.n_forced, seconds=self._clock() - started,
+            n_sampled=completion.n_sampled, n_forced=completion.n_forced,
+            logprob=sum(token.logprob for token in completion.logprobs), seconds=self._clock() - started,
         )
 
     def _voice(self, prompt: CallPrompt, weight: float) -> Voice:
@@ -142,7 +147,7 @@ class Caller:
         held = narrow(tools, row.question, arm.narrows)
         language = action_language(arm.protocol, held.tools, allow_answer=False, grounded=held.grounded)
         return ConstrainedGeneration(
-            lead, self._sampler, Recogniser(language), self._engine.match(language), max_tokens=MAX_TOKENS
+            lead, self._sampler, Recogniser(language), self._engine.match(language), max_tokens=MAX_TOKENS, n_top_logprobs=0
         )
 
 
