@@ -93,6 +93,6 @@ class Pen:
         window, needed = self._decoder.window, len(self._transcript) + len(ids)
         if needed >= window:
             raise ContextOverflow("The run", needed=needed + 1, available=window, window=window)
-        self._transcript.append(ids, owner)
+        self._transcript.append(ids)
         self._recorder.record("tokens", owner=owner, text=text, ids=ids)
         self._last = None

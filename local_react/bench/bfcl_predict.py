@@ -140,7 +140,7 @@ class Caller:
     def _write_label(self, text: str, transcripts: Sequence[Transcript]) -> None:
         ids = self._vocabulary.tokenize(text)
         for transcript in transcripts:
-            transcript.append(ids, "program")
+            transcript.append(ids)
 
     def _constrained(self, row: Row, tools: Signatures, arm: CallArm, lead: Transcript) -> ConstrainedGeneration:
         assert self._engine is not None, "a constrained arm needs an engine"

@@ -55,7 +55,7 @@ class Choir:
             raise ContextOverflow("The prompt", needed=n_ids + 1, available=window, window=window)
         home, transcript = 2 * number + 1, Transcript(2 * number + 2)
         self._context.clear(transcript.sequence)
-        transcript.append((*voice.prefix, *voice.own), "program")
+        transcript.append((*voice.prefix, *voice.own))
         if not voice.prefix:
             return transcript
         if self._prefixes.get(home) != voice.prefix:
@@ -75,7 +75,7 @@ class Choir:
         while True:
             for transcript in transcripts:
                 if transcript is not generation.transcript:
-                    transcript.append(generation.transcript.ids[n_before:], "model")
+                    transcript.append(generation.transcript.ids[n_before:])
             if generation.completion is not None:
                 return generation.completion
             n_before = len(generation.transcript)

@@ -7,7 +7,9 @@ mistake of the caller, 130 interrupted.
 
 from __future__ import annotations
 
+import errno
 import os
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -34,6 +36,8 @@ EXTRAS = {"bench": "bench"}
 
 DEBUG_VARIABLE = "LOCAL_REACT_DEBUG"
 INTERRUPTED = 130
+UNWRITABLE = (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EDQUOT)
+"""What the system says of an output that takes no more."""
 
 
 class CommandLine(click.Group):
@@ -61,6 +65,18 @@ class CommandLine(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run the whole program. Where nobody can read what it says, it ends with one line on stderr and exit code 1."""
+        try:
+            return super().main(*args, **extra)
+        except OSError as error:
+            # What click itself prints, a help text, fails here; its own main knows a closed pipe only.
+            if error.filename is not None or error.errno not in UNWRITABLE:
+                raise
+            _abandon_stdout()
+            click.echo(f"Error: stdout can't be written: {error.strerror}.", err=True)
+            sys.exit(1)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, and turn what it raises into a message and an exit code."""
         try:
@@ -73,6 +89,16 @@ class CommandLine(click.Group):
         except (KeyboardInterrupt, click.Abort):
             click.echo("Interrupted.", err=True)
             ctx.exit(INTERRUPTED)
+
+
+def _abandon_stdout() -> None:
+    """Let what is left unwritten go nowhere: Python would try it again at its exit, with a complaint of its own."""
+    try:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
+    except (OSError, ValueError, AttributeError):
+        pass  # no real file
 
 
 @click.group(cls=CommandLine, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

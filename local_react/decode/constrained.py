@@ -123,7 +123,7 @@ class ConstrainedGeneration(Generation):
         pieces = [vocabulary.piece(id) for id in ids]
         data = b"".join(pieces)
         self._place = self._place.feed(data)
-        self.transcript.append(ids, "model")
+        self.transcript.append(ids)
         self._pieces += pieces
         self._n_left -= len(ids)
         self.n_forced += len(ids) - len(drawn)

@@ -115,13 +115,13 @@ class Generation:
                 piece = piece[: -self.scanner.fired.n_excess]
                 ids = vocabulary.tokenize(piece)
                 self.n_forced += len(ids)
-                self.transcript.append(ids, "model")
+                self.transcript.append(ids)
             else:
-                self.transcript.append((token,), "model")
+                self.transcript.append((token,))
             self._pieces.append(piece)
             self._finish("stop")
             return
-        self.transcript.append((token,), "model")
+        self.transcript.append((token,))
         self._pieces.append(piece)
         if self.n_sampled >= self.max_tokens:
             self._finish("length")
@@ -186,7 +186,7 @@ class Decoder:
         self._context.clear(transcript.sequence)
         # The last token of a prompt is evaluated for its logits, so it can't come from the prefix.
         prefix = tuple(prompt[: min(n_shared, len(prompt) - 1)])
-        transcript.append(prompt, "program")
+        transcript.append(prompt)
         if prefix:
             transcript.n_evaluated += self._hold(prefix)
             self._context.copy(0, transcript.sequence, len(prefix))

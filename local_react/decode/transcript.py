@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
 
 Owner = Literal["program", "model", "observation"]
 """Who put a token into the transcript."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """The tokens `start` to `end` (exclusive) of a transcript belong to `owner`."""
-
-    owner: Owner
-    start: int
-    end: int
-
-
 class Transcript:
-    """The token ids of an episode, and who owns each span of them.
+    """The token ids of an episode.
 
     `sequence` is its place in the context. The first `n_held` ids are in the KV cache; `n_evaluated` of those were
     computed for this transcript, the others were copied from a shared prefix.
@@ -31,7 +21,6 @@ class Transcript:
         self.n_held = 0
         self.n_evaluated = 0
         self._ids: list[int] = []
-        self._spans: list[Span] = []
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -42,11 +31,6 @@ class Transcript:
         return tuple(self._ids)
 
     @property
-    def spans(self) -> tuple[Span, ...]:
-        """The spans in order; neighbours of one owner are one span."""
-        return tuple(self._spans)
-
-    @property
     def n_pending(self) -> int:
         """How many ids still have to be evaluated before the next token can be sampled."""
         return len(self._ids) - self.n_held
@@ -55,14 +39,6 @@ class Transcript:
         """The next ids to evaluate, at most `limit`."""
         return self._ids[self.n_held : self.n_held + limit]
 
-    def append(self, ids: Iterable[int], owner: Owner) -> None:
+    def append(self, ids: Iterable[int]) -> None:
         """Add ids at the end."""
-        start = len(self._ids)
         self._ids.extend(ids)
-        end = len(self._ids)
-        if end == start:
-            return
-        if self._spans and self._spans[-1].owner == owner:
-            self._spans[-1] = Span(owner, self._spans[-1].start, end)
-        else:
-            self._spans.append(Span(owner, start, end))

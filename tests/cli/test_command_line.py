@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -97,3 +98,13 @@ def test_settings_have_the_names_of_their_options():
 def test_the_module_runs_as_the_command(tmp_path):
     done = run_piped("--version", cwd=tmp_path)
     assert done.stdout.decode().startswith("local-react, version")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+@pytest.mark.parametrize("args", [["--help"], ["run", "--help"], ["--version"], ["trace", "show", "--help"]])
+def test_a_full_disk_behind_a_help_text_is_one_line(args):
+    """Regression: it was a traceback, and a second complaint when Python ended."""
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "local_react", *args], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == ["Error: stdout can't be written: No space left on device."]

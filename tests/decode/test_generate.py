@@ -108,7 +108,7 @@ def test_no_id_is_evaluated_twice(tiny_model: Model, recurrent_model: Model) -> 
             sampler = decoder.sampler(Sampling(temperature=1.0, seed=1))
             for _ in range(8):
                 complete(decoder, Generation(transcript, sampler, scanner(line=b"Thought:"), max_tokens=7))
-                transcript.append(model.vocabulary.tokenize("\nObservation: y\nThought:"), "observation")
+                transcript.append(model.vocabulary.tokenize("\nObservation: y\nThought:"))
             assert context.n_evaluated - before == transcript.n_evaluated <= len(transcript)
             assert [id for id in transcript.ids[: len(prompt)]] == prompt
             decoder.close(transcript)
