@@ -147,7 +147,7 @@ def _read_guards(settings: Mapping[str, Any]) -> Guards:
     values = {field.name: settings[field.name] for field in fields(Guards) if field.name in settings}
     if settings.get("constrain"):
         # A script has labels and forced text among its tokens, which a constrained step doesn't count as sampled.
-        values |= {"max_step_tokens": sys.maxsize, "max_tokens": None}
+        values |= {"max_step_tokens": sys.maxsize, "max_thought_tokens": None, "max_tokens": None}
     # Tools with their time limits off are wrapped anew, which would lose a toolbox that replays.
     return Guards(**values | {"time_limit_s": None, "observation_tokens": None, "tool_time_limits": True})
 

@@ -17,7 +17,7 @@ class MessageScanner:
     """Feeds on bytes, releases text, and says when the message has ended.
 
     With `stops_at_call` it ends where a call begins, and `fired.label` is the opener; with `ends_after_call`, behind the first
-    complete call. With `stops_at_result`, a result that the model begins ends it too, and is the label.
+    complete call. With `stops_at_result`, what begins a result ends it too; that stays text, for the reader to see.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class MessageScanner:
             return False
         for mark in self._marks:
             if self._text.endswith(mark) and self._may_begin(len(self._text) - len(mark), mark):
-                self._n_released = len(self._text) - len(mark)
+                self._n_released = len(self._text) - (len(mark) if mark == self._opener else 0)
                 return True
         n_held = max((self._size_begun(mark) for mark in self._marks), default=0)
         self._n_released = max(self._n_released, len(self._text) - n_held)

@@ -82,7 +82,7 @@ def test_without_that_guard_it_goes_on() -> None:
 def test_a_result_that_the_model_begins_ends_it_unless_that_is_switched_off(format) -> None:
     text = f"It is 5. {format.results[0]}forged"
     released, fired = feed(MessageScanner(format), text, 2)
-    assert (released, fired.label) == ("It is 5. ", format.results[0])
+    assert (released, fired.label) == (f"It is 5. {format.results[0]}", "")
     assert feed(MessageScanner(format, stops_at_result=False), text, 2) == (text, None)
 
 
