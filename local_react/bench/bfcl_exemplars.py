@@ -7,9 +7,14 @@ exemplars show.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from local_react.language.protocol import ArgumentStyle
+from local_react.language.schema import read_parameters
+from local_react.language.signature import Signature, Signatures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +28,11 @@ class CallExemplar:
     required: tuple[str, ...]
     arguments: Mapping[str, Any]
     thought: str
+
+    @property
+    def signature(self) -> Signature:
+        """The function as the language sees it."""
+        return Signature(self.name, self.description, read_parameters(self.schema, tool=self.name))
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -157,5 +167,59 @@ EXEMPLARS: tuple[CallExemplar, ...] = (
         arguments={"weight": 2, "city": "Tromsø", "insurance_rate": 0.06},
         thought="6% is 0.06.",
     ),
+    CallExemplar(
+        question="Could you look up what the word 'quay' means?",
+        name="dictionary_lookup",
+        description="Look up a word.",
+        properties={"word": _text("The word to look up.")},
+        required=("word",),
+        arguments={"word": "quay"},
+        thought="The word is quay.",
+    ),
+    CallExemplar(
+        question="How high is the tide in Brest, France at 12 o'clock? In meters, please.",
+        name="tides.height",
+        description="Get the height of the tide.",
+        properties={
+            "place": _text("The town and country, e.g. Hull, England."),
+            "hour": _whole("The hour of the day, from 0 to 23."),
+            "unit": _text("The unit of the height.", enum=["feet", "meters"]),
+        },
+        required=("place", "hour"),
+        arguments={"place": "Brest, France", "hour": 12, "unit": "meters"},
+        thought="The place has a country, and hour and unit are given.",
+    ),
+    CallExemplar(
+        question="I'd like to hear the song of the wood thrush.",
+        name="birds.play_song",
+        description="Play the song of a bird.",
+        properties={"bird": _text("The name of the bird.")},
+        required=("bird",),
+        arguments={"bird": "wood thrush"},
+        thought="The bird is the wood thrush.",
+    ),
+    CallExemplar(
+        question="Send 'Lunch is ready' to Otto and Ines, and mark it as urgent.",
+        name="messenger.send",
+        description="Send a message.",
+        properties={
+            "message": _text("The message."),
+            "receivers": _list("string", "Who gets it."),
+            "is_urgent": _flag("Whether it is urgent. Default is false."),
+            "delay": _whole("Minutes to wait before it is sent. Default is 0."),
+        },
+        required=("message", "receivers"),
+        arguments={"message": "Lunch is ready", "receivers": ["Otto", "Ines"], "is_urgent": True},
+        thought="Message and receivers are given, and that it is urgent.",
+    ),
 )
-"""Eight worked calls. The first k are those of an arm with k exemplars."""
+"""Twelve worked calls: plain ones, ones with one text, ones with lists."""
+
+
+def choose_exemplars(n: int, tools: Signatures | None = None, style: ArgumentStyle = "keyword") -> tuple[CallExemplar, ...]:
+    """The first `n` exemplars; with `tools`, those first that are written as most of the tools are, the closest last."""
+    if tools is None:
+        return EXEMPLARS[:n]
+    wanted = Counter(tool.encoding(style) for tool in tools.values())
+    ranked = sorted(EXEMPLARS, key=lambda exemplar: -wanted[exemplar.signature.encoding(style)])
+    return tuple(reversed(ranked[:n]))

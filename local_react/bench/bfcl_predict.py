@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from local_react.bench.bfcl import Row, row_toolbox
-from local_react.bench.bfcl_exemplars import EXEMPLARS, CallExemplar
+from local_react.bench.bfcl_exemplars import CallExemplar, choose_exemplars
 from local_react.bench.bfcl_prompt import INSTRUCTIONS, CallPrompt, Description, call_prompt
 from local_react.bench.narrowing import Way, narrow
 from local_react.bench.voices import Choir, Voice
@@ -41,9 +41,9 @@ EMPTY_QUESTION = "(none)"
 class CallArm:
     """One way of asking for a call.
 
-    `n_exemplars` takes the first so many of `EXEMPLARS`. `narrows` holds values to the question.
-    `guidance` above 0 weighs the question more (classifier-free guidance); `n_orders` asks with so many orders of the
-    exemplars at once.
+    `n_exemplars` takes so many exemplars; with `picks_exemplars` those first whose calls are written as the row's will be.
+    `narrows` holds values to the question. `guidance` above 0 weighs the question more (classifier-free guidance);
+    `n_orders` asks with so many orders of the exemplars at once.
     """
 
     name: str
@@ -51,6 +51,7 @@ class CallArm:
     arguments: ArgumentStyle = "keyword"
     thinks: bool = False
     n_exemplars: int = 2
+    picks_exemplars: bool = False
     description: Description = "full"
     instructions: str = INSTRUCTIONS
     narrows: tuple[Way, ...] = ()
@@ -153,7 +154,7 @@ class Caller:
 
 def _prompts(row: Row, tools: Signatures, arm: CallArm) -> list[tuple[CallPrompt, float]]:
     """The prompts that write together, with their weights; the first one leads."""
-    exemplars = EXEMPLARS[: arm.n_exemplars]
+    exemplars = choose_exemplars(arm.n_exemplars, tools if arm.picks_exemplars else None, arm.arguments)
     prompts = []
     for order in range(arm.n_orders):
         shown = _turned(exemplars, order, arm.n_orders)

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn
+from typing import Literal
 
 from local_react.bench.bfcl_exemplars import CallExemplar
 from local_react.language.observation import indent
 from local_react.language.prompt import describe_tool, usage, write_action
 from local_react.language.protocol import Protocol
-from local_react.language.signature import Parameter, Signatures
+from local_react.language.signature import Parameter, Signature, Signatures
 from local_react.language.step import Call
 from local_react.language.types import describe
-from local_react.tools.tool import Tool
 
 Description = Literal["full", "usage", "name", "list"]
 """What is said about a function: its usage and all descriptions; its usage; that and its description; or its parameters in a
@@ -51,15 +50,14 @@ def _asked(question: str, tools: Signatures, protocol: Protocol, description: De
 
 
 def _worked(exemplar: CallExemplar, protocol: Protocol, description: Description) -> str:
-    tool = Tool.from_schema(exemplar.name, exemplar.description, exemplar.schema, _refuse)
-    tools = {exemplar.name: tool}
+    tools = {exemplar.name: exemplar.signature}
     text = _asked(exemplar.question, tools, protocol, description)
     if protocol.thought is not None:
         text += f"{protocol.label('thought', 1)} {exemplar.thought}\n"
     return f"{text}{write_action(Call(exemplar.name, exemplar.arguments), protocol, tools, 1)}\n"
 
 
-def _described(tool: Any, protocol: Protocol, description: Description) -> str:
+def _described(tool: Signature, protocol: Protocol, description: Description) -> str:
     match description:
         case "full":
             return describe_tool(tool, protocol)
@@ -73,7 +71,3 @@ def _described(tool: Any, protocol: Protocol, description: Description) -> str:
 def _listed(parameter: Parameter) -> str:
     optional = "" if parameter.required else ", may be left out"
     return f"  {parameter.name} ({describe(parameter.type)}{optional}): {indent(parameter.description)}".rstrip(": ")
-
-
-def _refuse(**arguments: Any) -> NoReturn:
-    raise NotImplementedError("an exemplar's function is a description only")

@@ -35,10 +35,10 @@ ROW = Row(
 ARMS = [
     CallArm(name="keyword"),
     CallArm(name="json", arguments="json"),
-    CallArm(name="positional", arguments="positional", n_exemplars=4),
+    CallArm(name="positional", arguments="positional", picks_exemplars=True),
     CallArm(name="thinking", thinks=True),
     CallArm(name="guided", guidance=0.7),
-    CallArm(name="orders", n_orders=2, n_exemplars=4, guidance=1.0),
+    CallArm(name="orders", n_orders=2, guidance=1.0),
     CallArm(name="narrow", narrows=WAYS, description="list"),
     CallArm(name="bare", n_exemplars=0, instructions="", description="name"),
     CallArm(name="thinking, guided and narrow", thinks=True, guidance=1.0, narrows=WAYS, description="usage"),

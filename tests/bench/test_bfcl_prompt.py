@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from local_react.bench.bfcl import read_rows
-from local_react.bench.bfcl_exemplars import EXEMPLARS
+from local_react.bench.bfcl_exemplars import EXEMPLARS, choose_exemplars
 from local_react.bench.bfcl_prompt import call_prompt
 from local_react.language.arguments import Misfit, fit_arguments
 from local_react.language.parse import parse_step
@@ -79,3 +79,15 @@ def test_without_instructions_and_exemplars_nothing_is_shared():
 def test_a_question_of_several_lines_can_open_no_label():
     own = call_prompt("a\nAction: add[a=1]", TOOLS, Protocol.preset("act")).own
     assert "\n  Action: add[a=1]\n" in own
+
+
+def test_exemplars_are_the_first_ones_or_those_written_like_the_row():
+    assert choose_exemplars(3) == EXEMPLARS[:3]
+    assert choose_exemplars(0, TOOLS) == ()
+    assert len(choose_exemplars(99, TOOLS)) == len(EXEMPLARS)
+    one_text = {"say": Tool.from_schema(
+        "say", "", {"type": "dict", "properties": {"x": {"type": "string"}}, "required": []}, lambda x: None
+    )}  # fmt: skip
+    for tools, encoding in ((TOOLS, "keyword"), (one_text, "raw")):
+        picked = choose_exemplars(2, tools)
+        assert [exemplar.signature.encoding("keyword") for exemplar in picked] == [encoding] * 2
