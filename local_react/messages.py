@@ -77,18 +77,14 @@ class MessagePen(Pen):
         self.write(self._frames.spell(text) if self._behind is self._frames.after_result else text, owner)
 
     def begin_call(self, thought: Completion) -> str:
-        """Write what is missing of the opener of a call; returns all that stands behind the thought, opener included."""
-        opener, begun = self._format.opener, thought.label
-        if not opener.startswith(begun):
-            begun = ""
-        text = thought.text.removesuffix(begun) if thought.reason != "stop" else thought.text
-        before = ""
-        if not begun:
-            opening, closing = THINK_TAGS
-            is_open = text.lstrip().startswith(opening) and closing not in text
-            before = f"\n{closing}\n\n" if is_open else "" if not text.strip() or text.endswith("\n") else "\n"
-        if begun != opener:
-            self.write_pieces([Piece("step", before + opener[len(begun) :], True)])
+        """Write the opener of a call, unless the model has; returns all that stands behind the thought, opener included."""
+        opener, text = self._format.opener, thought.text
+        if thought.label == opener:
+            return opener
+        opening, closing = THINK_TAGS
+        is_open = text.lstrip().startswith(opening) and closing not in text
+        before = f"\n{closing}\n\n" if is_open else "" if not text.strip() or text.endswith("\n") else "\n"
+        self.write_pieces([Piece("step", before + opener, True)])
         return before + opener
 
 
@@ -169,16 +165,12 @@ class MessageAuthor(Author):
 
 
 def _without_opener(thought: Completion, opener: str) -> Completion:
-    """The thought without what the model has written of the opener behind it."""
-    begun = thought.label if opener.startswith(thought.label) else ""
-    data = b"".join(thought.pieces)
-    if not begun or not data.endswith(begun.encode()):
+    """The thought without the opener that the model has written behind it."""
+    if thought.label != opener:
         return thought
-    kept = list(thought.pieces)
-    n_left = len(begun.encode())
-    while n_left >= len(kept[-1]) if kept else False:
+    kept, n_left = list(thought.pieces), len(opener.encode())
+    while n_left and len(kept[-1]) <= n_left:
         n_left -= len(kept.pop())
     if n_left:
         kept[-1] = kept[-1][:-n_left]
-    text = thought.text if thought.reason == "stop" else thought.text.removesuffix(begun)
-    return replace(thought, pieces=tuple(kept), text=text)
+    return replace(thought, pieces=tuple(kept))

@@ -157,7 +157,9 @@ class Steering:
 
     def check_budget(self, max_step_tokens: int) -> None:
         """Raise SettingsError where a step's budget is too small for any call, before anything is decoded."""
-        needed = max(self.cost(self.language(number=1)), self.cost(self.language(number=1, only_answer=True))) + MIN_THOUGHT
+        # In a native format an answer may be far shorter than any call.
+        options = [{}, {"only_answer": True}, *([] if self.protocol.native is None else [{"allow_answer": False}])]
+        needed = max(self.cost(self.language(number=1, **option)) for option in options) + MIN_THOUGHT
         if max_step_tokens < needed:
             least = f"under the constraint the shortest step takes {needed} tokens"
             raise SettingsError(f"max_step_tokens={max_step_tokens} is too small: {least}.")

@@ -210,7 +210,7 @@ COMPILED = {name: ChatTemplate(source, eos="<|im_end|>") for name, source in TEM
 
 
 def constrained(model: Model, format: NativeFormat, **options: Any) -> Trace:
-    guards = {"max_steps": 4, "max_step_tokens": 50, "max_thought_tokens": 6, "repeated_calls": False} | options.pop("guards", {})
+    guards = {"max_steps": 4, "max_step_tokens": 68, "max_thought_tokens": 6, "repeated_calls": False} | options.pop("guards", {})
     options = {"constrain": True, "sampling": Sampling(temperature=1.5)} | options
     return run(
         "What is it?", model=model, tools=TOOLS, protocol=Protocol.preset("native", native=format.name),
@@ -258,8 +258,8 @@ def test_markup_that_is_a_token_is_written_as_that_token(tiny: Model) -> None:
     n_calls = sum(isinstance(step.action, Call) for step in trace.steps)
     assert n_calls >= 2
     if vocabulary.markup:
-        # In a message of the model's, and in the frames: never in pieces.
-        assert names.count("<start_function_call>") == names.count("<end_function_call>") == n_calls
+        # A random model may write the closing one anywhere; the opening one begins a call wherever it stands.
+        assert names.count("<start_function_call>") == n_calls <= names.count("<end_function_call>")
     else:
         assert "<start_function_call>" not in names
 
@@ -313,7 +313,7 @@ def test_several_episodes_share_batches(tiny: Model) -> None:
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_eight_constrained_steps_on_every_architecture(architecture: str, tmp_path: Path) -> None:
     path = make_model(tmp_path / "tiny.gguf", architecture=architecture, chat_template=QWEN, seed=5)
-    guards = Guards(max_steps=9, min_calls=8, max_step_tokens=40, max_thought_tokens=4, repeated_calls=False)
+    guards = Guards(max_steps=9, min_calls=8, max_step_tokens=60, max_thought_tokens=4, repeated_calls=False)
     with Model.load(path, n_threads=1) as model:
         trace = run(
             "What is it?", model=model, tools=TOOLS, protocol="native", constrain=True, guards=guards,
