@@ -34,7 +34,7 @@ TEXT_LIMIT = 1 << 21
 RANGE_LIMIT = 100_000
 """Numbers in a range."""
 
-WORK_LIMIT = 500_000
+WORK_LIMIT = 200_000
 """Turns of loops, calls and operations in one rendering; a thousand characters of new text count as one more."""
 
 WIDTH_LIMIT = 1000
