@@ -20,6 +20,7 @@ from local_react.decode.constraint import Engine
 from local_react.decode.generate import Generation, SamplerLike
 from local_react.decode.stop import StopScanner
 from local_react.decode.transcript import Transcript
+from local_react.errors import SettingsError
 from local_react.language.derivative import Recogniser
 from local_react.language.grammar import action_language
 from local_react.language.parse import parse_step
@@ -57,6 +58,13 @@ class CallArm:
     narrows: tuple[Way, ...] = ()
     guidance: float = 0.0
     n_orders: int = 1
+
+    def __post_init__(self) -> None:
+        """Raises SettingsError for what can't be asked."""
+        if self.n_exemplars < 0 or self.n_orders < 1 or self.guidance < 0:
+            raise SettingsError(f"Arm {self.name}: n_exemplars and guidance must be at least 0, n_orders at least 1.")
+        if self.narrows and not self.constrained:
+            raise SettingsError(f"Arm {self.name}: narrows says something about the constraint. Set constrained, too.")
 
     @property
     def protocol(self) -> Protocol:

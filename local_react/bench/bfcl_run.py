@@ -1,4 +1,4 @@
-"""Runs of the leaderboard's rows: named arms, a file of scored predictions that only grows, and what they add up to.
+"""Runs of the leaderboard's rows: a file of scored predictions that only grows, and what they add up to.
 
 A prediction is keyed by the model's hash, the arm's settings and the row, so a run that was interrupted goes on where it
 stopped, and a changed setting is new work. The file is one JSON object a line; a damaged line is skipped and counted. Scoring
@@ -28,20 +28,6 @@ from local_react.llama.sampling import Sampling
 from local_react.trace import read_action, write_action
 
 ENGINE = "llguidance"
-
-
-def _named_arms() -> dict[str, CallArm]:
-    arms = []
-    for style in ("keyword", "json", "positional"):
-        for thinks in (False, True):
-            for constrained in (False, True):
-                name = f"{'constrained' if constrained else 'free'}-{style}{'-thinking' if thinks else ''}"
-                arms.append(CallArm(name=name, constrained=constrained, arguments=style, thinks=thinks))
-    return {arm.name: arm for arm in arms}
-
-
-ARMS: dict[str, CallArm] = _named_arms()
-"""The plain arms: three encodings, free and constrained, with and without a thought; two exemplars each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +155,18 @@ def rescore(scored: Iterable[Scored], rows: Iterable[Row]) -> list[Scored]:
         replace(each, verdict=judge_row(by_id[each.category, each.row_id], each.action))
         for each in scored if (each.category, each.row_id) in by_id
     ]
+
+
+def select(
+    scored: Iterable[Scored], model_hash: object, arms: Iterable[CallArm], rows: Sequence[Row]
+) -> list[Scored]:
+    """The predictions of a model for these arms and rows, under the arms' present names and with verdicts made anew."""
+    by_key = {each.key: each for each in scored}
+    found = [
+        replace(by_key[key], arm=arm.name)
+        for arm in arms for row in rows if (key := prediction_key(model_hash, arm, row)) in by_key
+    ]
+    return rescore(found, rows)
 
 
 def tally(scored: Iterable[Scored]) -> list[Tally]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from local_react.bench.bfcl_predict import CallArm
-from local_react.bench.bfcl_run import ARMS, prediction_key, read_scored, rescore, run_rows, tally, vote
+from local_react.bench.bfcl_run import prediction_key, read_scored, rescore, run_rows, select, tally, vote
 from local_react.bench.bfcl_score import Verdict
 from local_react.errors import SettingsError
 from local_react.language.step import Call, Malformed
@@ -15,6 +15,8 @@ from tests.bench.test_bfcl_predict import ROW
 
 ROWS = [replace(ROW, id=f"test_{n}", question=f"{ROW.question} And {n}?") for n in range(3)]
 PLAIN = CallArm(name="plain", n_exemplars=0, description="usage", instructions="")
+
+ARM_WITHOUT_ROWS = replace(PLAIN, guidance=2.0)
 
 
 def clock():
@@ -127,6 +129,10 @@ def test_keys_differ_by_model_setting_and_row():
     assert len(keys) == 18
 
 
-def test_the_plain_arms_differ_in_encoding_thought_and_constraint_only():
-    assert len(ARMS) == 12
-    assert len({(arm.arguments, arm.thinks, arm.constrained) for arm in ARMS.values()}) == 12
+def test_predictions_are_found_by_their_settings_under_any_name(tiny_model, tmp_path):
+    path = tmp_path / "calls.jsonl"
+    run(tiny_model, path)
+    scored, model_hash = read_scored(path)[0], tiny_model.describe()["sha256"]
+    renamed = select(scored, model_hash, [replace(PLAIN, name="new")], ROWS[:2])
+    assert [(each.arm, each.row_id) for each in renamed] == [("new", "test_0"), ("new", "test_1")]
+    assert select(scored, "another model", [PLAIN], ROWS) == select(scored, model_hash, [ARM_WITHOUT_ROWS], ROWS) == []
