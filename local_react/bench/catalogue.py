@@ -68,7 +68,7 @@ _EPISODE_BENCHMARKS = (
         arms=("free-no-stop", "free", "constrained"), n_tasks=100, metrics=("forged",),
     ),
     Benchmark(
-        name="arguments", question="Which way of writing arguments suits a small model, with and without a thought before?",
+        name="encodings", question="Which way of writing arguments suits a small model in whole episodes?",
         arms=_STYLED, metrics=("right_start", "wrong_arguments"),
         pairs=tuple((f"free-{style}{end}", f"constrained-{style}{end}") for end in ("", "-act") for style in STYLES),
     ),

@@ -56,7 +56,15 @@ class Begun:
     environment: Mapping[str, Any]
 
 
-Entry = Union[Recorded, Missed, Begun]
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A single call that was asked for and judged (see calls.py), as JSON values; `key` is what it is known by."""
+
+    key: str
+    values: Mapping[str, Any]
+
+
+Entry = Union[Recorded, Missed, Begun, Called]
 
 
 class Results:
@@ -78,10 +86,10 @@ class Results:
             entry = _read_entry(line)
             if entry is None:
                 self.n_damaged += 1
-            elif not isinstance(entry, Recorded):
+            elif (key := key_of(entry)) is None:
                 yield entry
-            elif entry.item.key not in seen:
-                seen.add(entry.item.key)
+            elif key not in seen:
+                seen.add(key)
                 yield entry
 
     def episodes(self) -> Iterator[Recorded]:
@@ -108,6 +116,10 @@ class ResultsWriter:
     def add(self, item: Item, trace: Trace, is_right: bool | None) -> None:
         """Record an episode. Raises TraceError where the disk won't take it; the folder is then as it was before."""
         self._write({"item": item.write(), "is_right": is_right, "events": trace.events})
+
+    def add_call(self, key: str, values: Mapping[str, Any]) -> None:
+        """Record a single call. Raises TraceError as `add` does."""
+        self._write({"call": key, "values": dict(values)})
 
     def begin(self, command: str, environment: Mapping[str, Any]) -> None:
         """Record that a command writes here from now on."""
@@ -154,13 +166,23 @@ def open_results(folder: str | Path) -> Iterator[ResultsWriter]:
     try:
         _begin(folder)
         results = Results(folder)
-        done = frozenset(recorded.item.key for recorded in results.episodes())
+        done = frozenset(key for entry in results if (key := key_of(entry)) is not None)
         # Unbuffered: what a full disk didn't take must not be tried again when the file is closed.
         with open(folder / EPISODES, "ab", buffering=0) as file:
             _end_line(folder / EPISODES, file)
             yield ResultsWriter(folder, file, done, results.n_damaged)
     finally:
         lock.release()
+
+
+def key_of(entry: Entry) -> str | None:
+    """What an entry is known by; None for one that is no piece of work."""
+    match entry:
+        case Recorded(item=item):
+            return item.key
+        case Called(key=key):
+            return key
+    return None
 
 
 def check_mark(folder: Path) -> None:
@@ -216,6 +238,8 @@ def _read_entry(line: bytes) -> Entry | None:
         values = json.loads(line)
         if "missed" in values:
             return Missed(str(values["missed"]), str(values["why"]))
+        if "call" in values:
+            return Called(str(values["call"]), dict(values["values"]))
         if "command" in values:
             return Begun(str(values["command"]), dict(values["environment"]))
         item, trace = read_item(values["item"]), Trace(values["events"])

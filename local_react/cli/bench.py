@@ -29,9 +29,11 @@ from local_react.bench.scores import score_arms
 from local_react.bench.tables import classes_table, codes_table, comparisons_table, episodes_table, steps_table
 from local_react.bench.task import World
 from local_react.bench.worlds.catalogue import WORLDS
+from local_react.cli.bench_calls import CALL_BENCHMARKS, call_command
 from local_react.cli.bench_options import load_named, make_worlds, matrix_keys, with_run_options
 from local_react.cli.bench_output import gather_all, write_report, write_tables
 from local_react.cli.bench_progress import shown_progress
+from local_react.cli.bench_speed import SPEED_QUESTION, speed_command
 from local_react.cli.streams import Hint, open_console, say, take_stdout
 from local_react.cli.text import write_json
 from local_react.errors import SettingsError
@@ -47,7 +49,11 @@ class BenchGroup(click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """The command or benchmark of that name."""
-        return super().get_command(ctx, name) or (_command_of(BENCHMARKS[name]) if name in BENCHMARKS else None)
+        if name in BENCHMARKS:
+            return _command_of(BENCHMARKS[name])
+        if name in CALL_BENCHMARKS:
+            return call_command(name)
+        return speed_command if name == "speed" else super().get_command(ctx, name)
 
 
 @click.group("bench", cls=BenchGroup)
@@ -68,6 +74,10 @@ def list_command(context: click.Context, with_arms: bool) -> None:
     for benchmark in BENCHMARKS.values():
         answers.write(f"{benchmark.name:12} {benchmark.question}")
         answers.write(f"{'':12} arms: {', '.join(benchmark.arms)}")
+    for name, (question, arms) in CALL_BENCHMARKS.items():
+        answers.write(f"{name:12} {question}")
+        answers.write(f"{'':12} arms: {', '.join(arms)}")
+    answers.write(f"{'speed':12} {SPEED_QUESTION}")
     answers.write(f"{'worlds':12} {', '.join(WORLDS)}, or --tasks FILE.jsonl")
     answers.write("arms" if with_arms else f"{'arms':12} {', '.join(ARMS)}")
     for arm in ARMS.values() if with_arms else ():

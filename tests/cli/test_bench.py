@@ -18,6 +18,7 @@ from local_react.bench.arms import ARMS
 from local_react.bench.catalogue import BENCHMARKS
 from local_react.bench.results import Results
 from local_react.cli import main
+from local_react.cli.bench_calls import CALL_BENCHMARKS
 from tests.bench.colours import answer, look
 from tests.cli.terminal import COMMAND, environment, run_on_terminal
 from tests.random_models import make_model
@@ -90,6 +91,29 @@ def test_a_small_run_of_every_benchmark(name, random_model, folder):
         assert f"Benchmark {name}" in (folder / "out" / form).read_text()
 
 
+ROW = {"id": "own_0", "question": "Paint it 3 times.", "ground_truth": [{"paint": {"times": [3]}}], "functions": [
+    {"name": "paint", "description": "Paint.", "parameters": {
+        "type": "dict", "properties": {"times": {"type": "integer"}}, "required": ["times"]}},
+]}
+
+
+@pytest.mark.parametrize("name", CALL_BENCHMARKS)
+def test_a_small_run_of_every_benchmark_of_single_calls(name, random_model, folder):
+    (folder / "own.jsonl").write_text(json.dumps(ROW) + "\n")
+    found = document(invoke(name, "--small", "--rows", "own.jsonl", "--model", random_model, "--threads", "1", "--output", "out"))
+    assert found["missed"] == [] and tuple(score["arm"] for score in found["scores"]) == CALL_BENCHMARKS[name][1]
+    for score in found["scores"]:
+        if score["arm"].startswith("constrained"):
+            assert score["malformed"]["n_hits"] == 0 < score["malformed"]["n"]
+    assert json.loads((folder / "out" / "report.json").read_text()) == found
+
+
+def test_a_small_run_of_the_speed_benchmark(random_model, folder):
+    found = document(invoke("speed", "--small", "--model", random_model, "--threads", "1", "--output", "out"))
+    assert found["speeds"][0]["decode"]["value"] > 0
+    assert json.loads((folder / "out" / "report.json").read_text()) == found
+
+
 def test_a_matrix_runs_once_and_goes_on(folder):
     args = ("run", *MINE, "--arm", "free", "--arm", "lenient", "--output", "out")
     first, again = document(invoke(*args)), document(invoke(*args))
@@ -132,6 +156,9 @@ def test_two_folders_are_compared_arm_by_arm(folder):
         (["run", "--output", "out", "--tasks", "absent.jsonl"], "absent.jsonl"),
         (["run", "--output", "out", "--matrix", "absent.toml"], "can't be read"),
         (["run"], "Missing option '--output'"),
+        (["bfcl"], "Missing option '--rows'"),
+        (["bfcl", "--rows", "absent.jsonl"], "no file absent.jsonl"),
+        (["speed", "--model", "scripted:script.json"], "has no speed"),
         (["score", "absent"], "no folder with results"),
         (["report", "absent"], "no folder with results"),
         (["compare", "a:free", "b"], "Name an arm on both sides"),
@@ -160,7 +187,7 @@ def test_a_model_that_does_not_load_is_told_and_the_rest_runs(folder):
 
 def test_the_list_names_every_benchmark_world_and_arm():
     output = invoke("list", "--arms").stdout
-    for name in (*BENCHMARKS, *ARMS, "billing"):
+    for name in (*BENCHMARKS, *CALL_BENCHMARKS, *ARMS, "speed", "billing"):
         assert name in output
 
 

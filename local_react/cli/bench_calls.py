@@ -1,0 +1,113 @@
+"""`local-react bench bfcl` and `local-react bench arguments`: single calls on the leaderboard's rows."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from local_react.bench.bfcl import Row, read_rows
+from local_react.bench.call_report import build_call_report, calls_table, reasons_table
+from local_react.bench.calls import ARGUMENT_ARMS, LEADERBOARD_ARMS, find_call_arm, run_calls, score_calls
+from local_react.bench.environment import describe_environment, write_command
+from local_react.bench.matrix import ModelOptions
+from local_react.bench.results import Called, Results, open_results
+from local_react.cli.bench_options import load_named
+from local_react.cli.bench_output import write_report, write_tables
+from local_react.cli.bench_progress import shown_progress
+from local_react.cli.streams import Hint, open_console, say, take_stdout
+from local_react.cli.text import write_json
+from local_react.decode.engines import ENGINES
+from local_react.decode.scripted import ScriptedModel
+from local_react.errors import LocalReactError, SettingsError
+
+PROGRAM = "local-react"
+SMALL_ROWS = 8
+
+CALL_BENCHMARKS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "arguments": (
+        "Which way of writing arguments suits a small model, free and constrained, with a thought and without one?",
+        ARGUMENT_ARMS,
+    ),
+    "bfcl": ("How many calls of the function-calling leaderboard are exactly right, free and constrained?", LEADERBOARD_ARMS),
+}
+"""The benchmarks of single calls: the question of each, and its arms."""
+
+
+def call_command(name: str) -> click.Command:
+    """The command of that benchmark of single calls."""
+
+    question, default_arms = CALL_BENCHMARKS[name]
+
+    @click.command(name, help=f"{question}\n\nNeeds the leaderboard's rows in joined form, one JSON object a line.")
+    @click.option("--rows", "files", multiple=True, required=True, metavar="FILE.jsonl",
+                  help="Rows; may be given several times.  [no default]")
+    @click.option("--model", "models", multiple=True, metavar="PATH|NAME",
+                  help="A model; may be given several times.  [default: smollm2]")
+    @click.option("--arm", "arms", multiple=True, metavar="NAME", help=f"An arm.  [default: {', '.join(default_arms)}]")
+    @click.option("--engine", type=click.Choice(list(ENGINES)), default=next(iter(ENGINES)), show_default=True,
+                  help="What computes the constraint.")
+    @click.option("-n", "--n-rows", type=click.IntRange(min=1), help="The first so many rows of each file.  [default: all]")
+    @click.option("--small", is_flag=True, help=f"{SMALL_ROWS} rows of each file.  [default: all]")
+    @click.option("--minutes", type=click.FloatRange(min=0), help="Begin nothing new after so many.  [default: no limit]")
+    @click.option("--n-ctx", type=click.IntRange(min=1), help="The window in tokens.  [default: 4096, or the model's if less]")
+    @click.option("--threads", "n_threads", type=click.IntRange(min=1),
+                  help="Threads to compute with.  [default: all cores up to 4, else half of them]")
+    @click.option("--gpu-layers", "n_gpu_layers", type=int, help="Layers on the GPU.  [default: all, where llama.cpp can]")
+    @click.option("--output", metavar="FOLDER", default=f"bench-results/{name}", show_default=True,
+                  help="Where results and report go.")
+    @click.pass_context
+    def command(
+        context: click.Context, files: tuple[str, ...], models: tuple[str, ...], arms: tuple[str, ...], engine: str,
+        n_rows: int | None, small: bool, minutes: float | None, output: str, **load: Any,
+    ) -> None:
+        answers = take_stdout(context)
+        names = arms or default_arms
+        rows = _read(files, SMALL_ROWS if small and n_rows is None else n_rows)
+        _run(models or ("smollm2",), rows, names, output, engine=engine, minutes=minutes, load=ModelOptions(**load))
+        results = Results(output)
+        entries = list(results)
+        scores = score_calls(entry for entry in entries if isinstance(entry, Called))
+        pairs = [(free, free.replace("free", "constrained")) for free in names if free.startswith("free")]
+        document = build_call_report(
+            entries, title=f"Benchmark {name}", question=question, n_damaged=results.n_damaged,
+            pairs=[pair for pair in pairs if pair[1] in names],
+        )
+        write_report(document, output)
+        write_tables(answers, (calls_table(scores), reasons_table(scores)))
+        answers.write(write_json(document.data, answers.encoding))
+
+    return command
+
+
+def _read(files: Sequence[str], n_rows: int | None) -> list[Row]:
+    if wrong := next((file for file in files if not Path(file).is_file()), None):
+        raise SettingsError(f"There is no file {wrong}. Give the leaderboard's rows in joined form, one JSON object a line.")
+    return [row for file in files for row in read_rows(file)[:n_rows]]
+
+
+def _run(
+    models: Sequence[str], rows: Sequence[Row], arms: Sequence[str], folder: str, *, engine: str, minutes: float | None,
+    load: ModelOptions,
+) -> None:
+    """Run what isn't done; a model that can't be loaded is recorded, and the rest goes on."""
+    log, deadline = open_console(sys.stderr), None if minutes is None else time.monotonic() + 60 * minutes
+    chosen = [find_call_arm(name) for name in arms]
+    with open_results(folder) as writer:
+        writer.begin(write_command([PROGRAM, *sys.argv[1:]]), describe_environment())
+        for name in models:
+            try:
+                model = load_named(name, load, Hint(log))
+            except LocalReactError as error:
+                writer.miss(f"model {name}", str(error))
+                say(log, f"{name} couldn't be loaded: {error}")
+                continue
+            if isinstance(model, ScriptedModel):
+                raise SettingsError("A scripted model can't be asked for calls of the leaderboard. Give a real one.")
+            with model, shown_progress(log) as tell:
+                run_calls(model, rows, chosen, writer, engine=engine, on_progress=tell,
+                          should_stop=lambda: deadline is not None and time.monotonic() > deadline)
