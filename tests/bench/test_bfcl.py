@@ -85,9 +85,11 @@ def test_without_the_enums_five_rows_more_can_be_passed(rows):
 
 
 def test_closed_objects_cost_one_row_of_live_multiple(rows):
-    lost = unpassed(rows["live_multiple"], open_objects=False)
-    assert lost - unpassed(rows["live_multiple"], open_objects=True) == UNNAMED_KEYS
-    assert all(unpassed(rows[name], open_objects=False) <= HOPELESS for name in ("simple", "multiple", "live_simple"))
+    below_the_top = [row for row in rows["live_multiple"] if '"properties"' in json.dumps(
+        [list(function["parameters"]["properties"].values()) for function in row.functions]
+    )]  # fmt: skip
+    assert UNNAMED_KEYS < {row.id for row in below_the_top}
+    assert unpassed(below_the_top, open_objects=False) - OUT_OF_TYPE - OUT_OF_ENUM == UNNAMED_KEYS
 
 
 def test_no_call_is_right_where_none_is_wanted_and_wrong_elsewhere(rows):

@@ -32,7 +32,7 @@ def test_there_are_thousands_of_tasks_of_every_kind(tasks):
 
 
 def test_the_path_of_a_task_leads_to_its_answer(world, tasks):
-    for task in tasks[:102]:
+    for task in tasks[:51]:
         check_path(world, task)
 
 
