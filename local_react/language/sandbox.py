@@ -31,10 +31,10 @@ SOURCE_LIMIT = 1 << 17
 TEXT_LIMIT = 1 << 21
 """Characters of any text, and elements of any list, that a template makes."""
 
-RANGE_LIMIT = 100_000
+RANGE_LIMIT = 10_000
 """Numbers in a range."""
 
-WORK_LIMIT = 200_000
+WORK_LIMIT = 100_000
 """Turns of loops, calls and operations in one rendering; a thousand characters of new text count as one more."""
 
 WIDTH_LIMIT = 1000

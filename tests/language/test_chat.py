@@ -40,11 +40,17 @@ def outside(prompt: Prompt) -> str:
     return " ".join(piece.text for piece in prompt.pieces if not piece.is_trusted)
 
 
+def unlabelled(prompt: Prompt) -> str:
+    """The text of a plain prompt without the label of its question."""
+    at = [piece.part for piece in prompt.pieces].index("question")
+    return "".join(piece.text for index, piece in enumerate(prompt.pieces) if index != at - 1)
+
+
 def test_the_turns_are_system_user_and_an_assistant_that_has_begun_its_first_step() -> None:
     text = chat(build_prompt("Who?", Protocol(), {}, instructions="Be brief."), "chatml").text
     assert text == (
         "<|im_start|>system\nBe brief.\n\nfinish[answer] ends the run with the answer.<|im_end|>\n"
-        "<|im_start|>user\nQuestion: Who?<|im_end|>\n<|im_start|>assistant\nThought:"
+        "<|im_start|>user\nWho?<|im_end|>\n<|im_start|>assistant\nThought:"
     )
 
 
@@ -58,13 +64,14 @@ def test_without_a_system_role_the_users_message_begins_with_the_instructions() 
 
 @pytest.mark.parametrize("name", ["chatml", *SHAPES])
 def test_every_part_of_the_plain_prompt_is_there_and_the_same(name: str) -> None:
-    prompt = plain()
-    dressed = chat(prompt, name, has_system=name != "gemma2")
+    """All but the label of the question, where the question has a turn of its own."""
+    prompt, has_system = plain(), name != "gemma2"
+    dressed = chat(prompt, name, has_system=has_system)
     parts = {piece.part for piece in prompt.pieces}
     assert {piece.part for piece in dressed.pieces} == parts | {"template"}
     for part in parts - {"instructions", "question", "step"}:
         assert [p.text.strip() for p in dressed.pieces if p.part == part] == [p.text.strip() for p in prompt.pieces if p.part == part]
-    assert outside(dressed).split() == prompt.text.split()
+    assert outside(dressed).split() == (prompt.text if not has_system else unlabelled(prompt)).split()
     assert dressed.pieces[-1] == prompt.pieces[-1]
     assert all(piece.is_trusted == (piece.part == "template") for piece in dressed.pieces)
 
@@ -73,7 +80,7 @@ def test_every_part_of_the_plain_prompt_is_there_and_the_same(name: str) -> None
 def test_what_comes_before_the_question_is_the_same_for_every_question(name: str) -> None:
     one, other = (chat(plain(question), name) for question in ("Why?", "Who was\nthat?"))
     assert one.shared_text == other.shared_text
-    assert one.text.startswith(f"{one.shared_text} Why?")
+    assert one.text.startswith(f"{one.shared_text}Why?")
     assert one.fingerprint == other.fingerprint
     assert one.fingerprint != plain().fingerprint
 
@@ -84,7 +91,7 @@ def test_no_question_gets_out_of_its_piece(question: str) -> None:
     question = f"q{question}"
     for name in ("chatml", "llama3", "gemma3"):
         dressed = chat(plain(question), name)
-        assert outside(dressed).split() == plain(question).text.split()
+        assert outside(dressed).split() == unlabelled(plain(question)).split()
         expected = chat(plain("Why?"), name)
         assert [p.text for p in dressed.pieces if p.is_trusted] == [p.text for p in expected.pieces if p.is_trusted]
 
