@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from threading import Lock
 
 from local_react.bench.answers import is_match
 from local_react.bench.task import Task
@@ -32,6 +33,7 @@ class BillingWorld:
 
     def __init__(self) -> None:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._lock = Lock()
 
     def tasks(self, n: int, seed: int = 0) -> list[Task]:
         """The first `n` tasks of a seed, the kinds in turn; fewer, where the shop holds no more."""
@@ -54,11 +56,12 @@ class BillingWorld:
 
     def database(self, seed: int) -> Path:
         """The file with the shop of a seed, made now if there is none."""
-        if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="local_react-")
-        path = Path(self._folder.name) / f"shop-{seed}.sqlite3"
-        if not path.exists():
-            build_shop(path, seed)
+        with self._lock:
+            if self._folder is None:
+                self._folder = tempfile.TemporaryDirectory(prefix="local_react-")
+            path = Path(self._folder.name) / f"shop-{seed}.sqlite3"
+            if not path.exists():
+                build_shop(path, seed)
         return path
 
 

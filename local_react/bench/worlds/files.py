@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from local_react.bench.answers import NOT_FOUND, is_match
@@ -32,6 +33,7 @@ class FilesWorld:
 
     def __init__(self) -> None:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._lock = Lock()
 
     def tasks(self, n: int, seed: int = 0) -> list[Task]:
         """The first `n` tasks of a seed, the kinds in turn; fewer, where the papers hold no more."""
@@ -53,11 +55,12 @@ class FilesWorld:
 
     def root(self, seed: int) -> Path:
         """The folder with the files of a seed, written now if there is none."""
-        if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="local_react-")
-        root = Path(self._folder.name) / str(seed)
-        if not root.exists():
-            write_papers(draw_papers(seed), root)
+        with self._lock:
+            if self._folder is None:
+                self._folder = tempfile.TemporaryDirectory(prefix="local_react-")
+            root = Path(self._folder.name) / str(seed)
+            if not root.exists():
+                write_papers(draw_papers(seed), root)
         return root
 
 
