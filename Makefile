@@ -2,7 +2,7 @@
 PYTHON ?= python3
 QUESTION ?= In which city does customer cus_8812 live?
 
-.PHONY: run test fuzz slow lint clean
+.PHONY: run test fuzz slow lint bench-small clean
 
 run: .venv/ready-run  ## set up, then watch the embedded model answer a question about the demo's support desk
 	.venv/bin/local-react run --model smollm2 --tools demo "$(QUESTION)"
@@ -18,6 +18,24 @@ slow: .venv/ready-test  ## many steps of real models
 
 lint: .venv/ready-test
 	.venv/bin/ruff check local_react tests benchmarks
+
+# Every benchmark on a few tasks: shows that all of them work, and gives no figures to quote.
+BENCHMARKS = parse fabrication encodings grounding abuses guards ablation exemplars tasks cost
+CALL_BENCHMARKS = arguments bfcl
+BENCH_MODEL ?= smollm2
+BENCH_OPTIONS ?=
+BENCH_OUTPUT ?= bench-results/small
+ROWS ?= $(wildcard ../shared/data/bfcl/simple.jsonl)
+
+bench-small: .venv/ready-test  ## every benchmark in small, in some ten minutes
+	for name in $(BENCHMARKS); do \
+	  .venv/bin/local-react bench $$name --small --model $(BENCH_MODEL) $(BENCH_OPTIONS) --output $(BENCH_OUTPUT)/$$name || exit 1; \
+	done
+	for name in $(if $(ROWS),$(CALL_BENCHMARKS)); do \
+	  .venv/bin/local-react bench $$name --small --rows $(ROWS) --model $(BENCH_MODEL) $(BENCH_OPTIONS) \
+	    --output $(BENCH_OUTPUT)/$$name || exit 1; \
+	done
+	.venv/bin/local-react bench speed --small --model $(BENCH_MODEL) $(BENCH_OPTIONS) --output $(BENCH_OUTPUT)/speed
 
 .venv/ready-run: pyproject.toml
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv

@@ -16,7 +16,7 @@ from local_react.bench.worlds.catalogue import WORLDS
 from local_react.decode.engines import ENGINES
 from local_react.errors import SettingsError
 
-SMALL_TASKS = 4
+SMALL_TASKS = 2
 """So many tasks of each world has a small run."""
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from local_react import SettingsError
@@ -9,6 +12,7 @@ from local_react.bench.arms import ARMS
 from local_react.bench.catalogue import BENCHMARKS, find_benchmark
 from local_react.bench.execution import options_in
 from local_react.bench.worlds.catalogue import make_world
+from local_react.cli.bench_calls import CALL_BENCHMARKS
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
@@ -44,3 +48,10 @@ def test_a_wrong_change_is_named(changes, message):
 def test_an_unknown_benchmark_is_told():
     with pytest.raises(SettingsError, match="no benchmark called 'bogus'"):
         find_benchmark("bogus")
+
+
+def test_make_bench_small_runs_every_benchmark():
+    text = (Path(__file__).parents[2] / "Makefile").read_text(encoding="utf-8")
+    named = {name for line in re.findall(r"^(?:CALL_)?BENCHMARKS = (.*)$", text, re.MULTILINE) for name in line.split()}
+    assert named == {*BENCHMARKS, *CALL_BENCHMARKS}
+    assert "bench speed --small" in text
