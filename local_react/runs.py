@@ -240,8 +240,8 @@ def _steer(
         reach=reach, explains=explains, masks_first=not setup.sampling.is_plain,
         compile_limit_s=setup.guards.compile_limit_s,
     )
-    steering.check_budget(setup.guards.max_step_tokens)
-    steering.compile()
+    steering.check_budget(setup.guards.max_step_tokens, setup.guards.min_calls)
+    steering.compile(setup.guards.min_calls)
     return steering
 
 

@@ -147,19 +147,25 @@ class Steering:
             else:
                 yield name, action_language(self.protocol, tool, allow_answer=False, bounds=self.engine.bounds)
 
-    def compile(self) -> None:
+    def languages_ahead(self, min_calls: int = 0) -> list[Regular]:
+        """The languages that are known before the run: of a step that may answer, of the last one, of one that must call."""
+        options: list[dict[str, bool]] = [{}, {"only_answer": True}]
+        # In a native format an answer may be far shorter than any call.
+        if min_calls or self.protocol.native is not None:
+            options.append({"allow_answer": False})
+        return [self.language(number=1, **option) for option in options]
+
+    def compile(self, min_calls: int = 0) -> None:
         """Compile what is known before the run, so that a language that the engine can't hold to is refused then.
 
         Raises GrammarError and ConstraintCompileTimeout.
         """
-        for only_answer in (False, True):
-            self.match(self.language(number=1, only_answer=only_answer))
+        for language in self.languages_ahead(min_calls):
+            self.match(language)
 
-    def check_budget(self, max_step_tokens: int) -> None:
+    def check_budget(self, max_step_tokens: int, min_calls: int = 0) -> None:
         """Raise SettingsError where a step's budget is too small for any call, before anything is decoded."""
-        # In a native format an answer may be far shorter than any call.
-        options = [{}, {"only_answer": True}, *([] if self.protocol.native is None else [{"allow_answer": False}])]
-        needed = max(self.cost(self.language(number=1, **option)) for option in options) + MIN_THOUGHT
+        needed = max(map(self.cost, self.languages_ahead(min_calls))) + MIN_THOUGHT
         if max_step_tokens < needed:
             least = f"under the constraint the shortest step takes {needed} tokens"
             raise SettingsError(f"max_step_tokens={max_step_tokens} is too small: {least}.")

@@ -173,9 +173,10 @@ def build_index(regex: str, limit_s: float | None = None) -> Index:
     """
     # The same modules must be found there as here, whatever has been put on the path since the start.
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-m", CHILD] + ([] if limit_s is None else [str(limit_s + 1)])
     try:
         done = subprocess.run(
-            [sys.executable, "-m", CHILD], input=regex.encode("utf-8"), capture_output=True, timeout=limit_s, env=environment
+            command, input=regex.encode("utf-8"), capture_output=True, timeout=limit_s, env=environment
         )
     except subprocess.TimeoutExpired as error:
         raise ConstraintCompileTimeout("outlines", error.timeout) from error

@@ -1,14 +1,16 @@
 """A program of its own that has outlines-core build an index, and can be stopped.
 
-    python -m local_react.decode.outlines_child
+    python -m local_react.decode.outlines_child [SECONDS]
 
 outlines-core can't be interrupted, and some regular expressions take it hours. So the engine runs this, gives it the
 expression on stdin and a time limit, and reads the pickled index from stdout. What outlines-core can't read makes it
-exit with 1 and say so on stderr. It imports nothing of the package, to start in a hundredth of a second.
+exit with 1 and say so on stderr. After SECONDS it ends by itself, in case nobody is there any more to stop it. It imports
+nothing of the package, to start in a hundredth of a second.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import pickle
 import sys
 
@@ -25,6 +27,9 @@ def build_index(regex: str) -> Index:
 
 def main() -> None:
     """Read an expression in UTF-8, write its index."""
+    if len(sys.argv) > 1:
+        # The one clock that runs on while outlines-core computes.
+        faulthandler.dump_traceback_later(float(sys.argv[1]), exit=True)
     try:
         index = build_index(sys.stdin.buffer.read().decode("utf-8"))
     except ValueError as error:
