@@ -15,6 +15,7 @@ import numpy as np
 from local_react.errors import DecodeError, ModelError
 from local_react.llama import log
 from local_react.llama.memory import KV_TYPES
+from local_react.llama.placement import read_placement
 from local_react.llama.sampling import Sampler, Sampling, view_logits
 
 
@@ -44,7 +45,8 @@ class Context:
     """A llama_context for `n_parallel` episodes, each in a sequence of its own, numbered from 1.
 
     It has room for `capacity` of them, and may be lent for fewer. Sequence 0 holds the prefix that they share; `prefix`
-    are its token ids. `window` is the number of tokens that one sequence can hold, as llama.cpp granted it.
+    are its token ids. `window` is the number of tokens that one sequence can hold, as llama.cpp granted it; `placement` is
+    what its log says about that and the memory taken.
     `n_evaluated` and `n_decode_calls` count everything computed here.
     """
 
@@ -68,6 +70,7 @@ class Context:
             )
         granted = llama_cpp.llama_n_ctx(self._pointer)
         self.window: int = min(options.n_ctx, granted)
+        self.placement = read_placement("".join(record))
         self._memory = llama_cpp.llama_get_memory(self._pointer)
         self._batch = llama_cpp.llama_batch_init(options.n_batch, 0, 1)
 

@@ -8,6 +8,7 @@ stderr, so ours is set right after the import, here, and every other file of thi
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,17 +16,23 @@ from contextlib import contextmanager
 import llama_cpp
 
 N_LINES = 400
+DEBUG = 1
+"""ggml's level of lines that would push all others out of the memory."""
+
 _lines: deque[str] = deque(maxlen=N_LINES)
-_records: list[list[str]] = []
+_records: list[tuple[int, list[str]]] = []
 
 
 @llama_cpp.llama_log_callback
 def _keep(level: int, text: bytes, user_data: object) -> None:
     # An exception in here would be swallowed by ctypes, so nothing may raise.
     line = text.decode("utf-8", "replace")
-    _lines.append(line)
-    for record in _records:
-        record.append(line)
+    if level != DEBUG:
+        _lines.append(line)
+    thread = threading.get_ident()
+    for owner, record in _records:
+        if owner == thread:
+            record.append(line)
 
 
 llama_cpp.llama_log_set(_keep, ctypes.c_void_p(0))
@@ -33,14 +40,14 @@ llama_cpp.llama_log_set(_keep, ctypes.c_void_p(0))
 
 @contextmanager
 def recorded() -> Iterator[list[str]]:
-    """Collect what llama.cpp logs inside the `with` block, as pieces of text in order."""
+    """Collect what llama.cpp logs in this thread inside the `with` block, as pieces of text in order."""
     record: list[str] = []
-    _records.append(record)
+    _records.append((threading.get_ident(), record))
     try:
         yield record
     finally:
         # By identity: two records with the same lines are equal.
-        _records[:] = [other for other in _records if other is not record]
+        _records[:] = [other for other in _records if other[1] is not record]
 
 
 def recent(n_lines: int = 3) -> str:

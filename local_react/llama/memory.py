@@ -20,6 +20,9 @@ from local_react.llama.header import TYPE_SIZES
 KV_TYPES = {"f32": 0, "f16": 1, "bf16": 30, "q8_0": 8, "q4_0": 2, "q4_1": 3, "q5_0": 6, "q5_1": 7}
 """KV cache types by name, with their ggml numbers."""
 
+QUANTISED = frozenset(KV_TYPES) - {"f32", "f16", "bf16"}
+"""The types that the values in the cache can have only with flash attention."""
+
 CELLS = 256
 """llama.cpp rounds the cells of a KV cache up to a multiple of this (0.3.36)."""
 
@@ -36,6 +39,11 @@ class MemoryNeed:
     def total(self) -> int:
         """The sum, in bytes."""
         return self.weights + self.kv_cache + self.compute
+
+    def on_host(self, offloaded: float) -> MemoryNeed:
+        """What of it main memory must hold where a part of the layers, from 0 to 1, is on GPUs of their own."""
+        left = 1 - offloaded
+        return MemoryNeed(weights=int(self.weights * left), kv_cache=int(self.kv_cache * left), compute=self.compute)
 
 
 def estimate_memory(
@@ -55,6 +63,16 @@ def estimate_memory(
     kv_cache = shape.kv_bytes(n_cells, type_k, type_v) + shape.state_bytes(n_parallel + 1)
     compute = shape.compute_bytes(n_cells, min(n_batch, n_cells), n_parallel + 1, is_flash=flash_attention is not False)
     return MemoryNeed(weights=header.size_bytes, kv_cache=kv_cache, compute=compute)
+
+
+def count_layers(header: ModelHeader) -> int:
+    """The layers of a model but for the output layer; 0 where the header doesn't say."""
+    return _Shape(header).n_layer
+
+
+def show_bytes(size: int) -> str:
+    """A size for people: "98.1 MB", "3.2 GB"."""
+    return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.1f} MB"
 
 
 class _Shape:

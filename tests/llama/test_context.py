@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from local_react.decode.generate import Decoder
 from local_react.errors import DecodeError, ModelError, SettingsError
 from local_react.llama.context import Chunk
 from local_react.llama.model import Model
+from tests.random_models import make_model
 
 TEXT = "Question: what is the answer?\nThought:"
 
@@ -102,10 +105,10 @@ def test_options_that_make_no_sense_are_refused(tiny_model: Model, options: dict
         Model.load(tiny_model.path, **options)
 
 
-def test_a_context_that_cannot_be_made_quotes_its_own_reason_only(tiny_model: Model) -> None:
+def test_a_context_that_cannot_be_made_quotes_its_own_reason_only(tmp_path: Path) -> None:
     """The lines of the load that went before were quoted too."""
-    with Model.load(tiny_model.path, n_threads=1, type_v="q8_0", flash_attention=False) as model:
-        with pytest.raises(ModelError, match="parallel episodes: [^;]*requires flash_attn to be enabled. Try"):
+    with Model.load(make_model(tmp_path / "odd.gguf", n_embd=48), n_threads=1, type_k="q8_0") as model:
+        with pytest.raises(ModelError, match="parallel episodes: [^;]*does not divide n_embd_head_k=24. Try"):
             with model.context(1):
                 pass
 
