@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from local_react.bench.bfcl import Row, row_toolbox
 from local_react.bench.bfcl_exemplars import CallExemplar, choose_exemplars
-from local_react.bench.bfcl_prompt import INSTRUCTIONS, CallPrompt, Description, call_prompt
+from local_react.bench.bfcl_prompt import INSTRUCTIONS, SHARED, Description, call_prompt
 from local_react.bench.narrowing import Way, narrow
 from local_react.bench.voices import Choir, Voice
 from local_react.decode.constrained import ConstrainedGeneration
@@ -21,9 +21,11 @@ from local_react.decode.generate import Generation, SamplerLike
 from local_react.decode.stop import StopScanner
 from local_react.decode.transcript import Transcript
 from local_react.errors import SettingsError
+from local_react.form import Form, encode, encode_pieces
 from local_react.language.derivative import Recogniser
 from local_react.language.grammar import action_language
 from local_react.language.parse import parse_step
+from local_react.language.prompt import Prompt
 from local_react.language.protocol import ArgumentStyle, Protocol
 from local_react.language.signature import Signatures
 from local_react.language.step import Action
@@ -43,8 +45,9 @@ class CallArm:
     """One way of asking for a call.
 
     `n_exemplars` takes so many exemplars; with `picks_exemplars` those first whose calls are written as the row's will be.
-    `narrows` holds values to the question. `guidance` above 0 weighs the question more (classifier-free guidance);
-    `n_orders` asks with so many orders of the exemplars at once.
+    `chats` puts the prompt into the turns of the model's chat template, where it has one. `narrows` holds values to the
+    question. `guidance` above 0 weighs the question more (classifier-free guidance); `n_orders` asks with so many orders of
+    the exemplars at once.
     """
 
     name: str
@@ -55,6 +58,7 @@ class CallArm:
     picks_exemplars: bool = False
     description: Description = "full"
     instructions: str = INSTRUCTIONS
+    chats: bool = False
     narrows: tuple[Way, ...] = ()
     guidance: float = 0.0
     n_orders: int = 1
@@ -96,23 +100,24 @@ class Prediction:
 
 
 class Caller:
-    """Asks one model for calls, row by row; `engine` is needed for constrained arms."""
+    """Asks one model for calls, row by row. `engine` is needed for constrained arms, `form` for arms that chat."""
 
     def __init__(
         self, choir: Choir, vocabulary: Vocabulary, sampler: SamplerLike, clock: Callable[[], float],
-        engine: Engine | None = None,
+        engine: Engine | None = None, form: Form | None = None,
     ) -> None:
         self._choir = choir
         self._vocabulary = vocabulary
         self._sampler = sampler
         self._clock = clock
         self._engine = engine
+        self._form = form
 
     def predict(self, row: Row, arm: CallArm) -> Prediction:
         """The call that the model makes for a row. Raises ContextOverflow where the prompt doesn't fit the window."""
         started = self._clock()
         toolbox, protocol = row_toolbox(row), arm.protocol
-        voices = [self._voice(prompt, weight) for prompt, weight in _prompts(row, toolbox, arm)]
+        voices = [self._voice(prompt, arm, weight) for prompt, weight in _prompts(row, toolbox, arm)]
         transcripts, weights = self._choir.open(voices), [voice.weight for voice in voices]
         lead = transcripts[0]
         n_prompt, label = len(lead), protocol.label(protocol.opening, 1)
@@ -137,10 +142,17 @@ class Caller:
             logprob=sum(token.logprob for token in completion.logprobs), seconds=self._clock() - started,
         )
 
-    def _voice(self, prompt: CallPrompt, weight: float) -> Voice:
-        vocabulary = self._vocabulary
-        start = [vocabulary.bos] if vocabulary.wants_bos and vocabulary.bos is not None else []
-        return Voice((*start, *vocabulary.tokenize(prompt.shared)), tuple(vocabulary.tokenize(prompt.own)), weight)
+    def _voice(self, prompt: Prompt, arm: CallArm, weight: float) -> Voice:
+        """The prompt in tokens, cut behind what all rows share."""
+        if arm.chats:
+            assert self._form is not None, "an arm that chats needs a form"
+            prompt = self._form.dress(prompt)
+        ids = encode(prompt, self._vocabulary).ids
+        n_pieces = next((n for n, piece in enumerate(prompt.pieces, 1) if piece.part == SHARED), 0)
+        shared = encode_pieces(prompt.pieces[:n_pieces], self._vocabulary)[0]
+        start = len(ids) - len(encode_pieces(prompt.pieces, self._vocabulary)[0])
+        n_shared = next((n for n, (one, other) in enumerate(zip(ids[start:], shared)) if one != other), len(shared)) + start
+        return Voice(ids[:n_shared], ids[n_shared:], weight)
 
     def _thinking(self, lead: Transcript, label: str) -> Generation:
         scanner = StopScanner(ends_with_line=True, line=label.encode())
@@ -160,7 +172,7 @@ class Caller:
         )
 
 
-def _prompts(row: Row, tools: Signatures, arm: CallArm) -> list[tuple[CallPrompt, float]]:
+def _prompts(row: Row, tools: Signatures, arm: CallArm) -> list[tuple[Prompt, float]]:
     """The prompts that write together, with their weights; the first one leads."""
     exemplars = choose_exemplars(arm.n_exemplars, tools if arm.picks_exemplars else None, arm.arguments)
     prompts = []

@@ -1,18 +1,18 @@
 """What a model reads before it writes one call of the leaderboard: instructions, exemplars, functions, question.
 
 Exemplars come first, each with its own function, and the row's functions stand right above its question: so the part that
-all rows share is as long as it can be, and is computed once. All of it is plain text, without control tokens.
+all rows share is as long as it can be, and is computed once. All of it is plain text, without control tokens;
+a chat template's turns may be put around it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from local_react.bench.bfcl_exemplars import CallExemplar
 from local_react.language.observation import indent
-from local_react.language.prompt import describe_tool, usage, write_action
+from local_react.language.prompt import Piece, Prompt, describe_tool, usage, write_action
 from local_react.language.protocol import Protocol
 from local_react.language.signature import Parameter, Signature, Signatures
 from local_react.language.step import Call
@@ -25,33 +25,38 @@ list with types and descriptions, and no usage, from which a small model copies 
 INSTRUCTIONS = "Answer each question with one call of a tool. Leave out what the question doesn't say."
 
 
-@dataclass(frozen=True, slots=True)
-class CallPrompt:
-    """The prompt in two parts: what all rows of an arm share, and the row's own. They are tokenized apart."""
-
-    shared: str
-    own: str
+SHARED = "shared"
+"""The part of a prompt that all rows of an arm have in common."""
 
 
 def call_prompt(
     question: str, tools: Signatures, protocol: Protocol, exemplars: Sequence[CallExemplar] = (), *,
     instructions: str = INSTRUCTIONS, description: Description = "full",
-) -> CallPrompt:
-    """The prompt for a question; it ends with the label behind which the model writes, without a blank."""
+) -> Prompt:
+    """The prompt for a question; it ends with the label behind which the model writes, without a blank.
+
+    Its parts are "shared" (where there are instructions or exemplars), "tools", "instructions" for the label of the question,
+    "question" and "step", so that it can be put into the turns of a chat template.
+    """
     blocks = [f"{instructions}\n"] if instructions else []
     blocks += [_worked(exemplar, protocol, description) for exemplar in exemplars]
-    own = _asked(question, tools, protocol, description)
-    return CallPrompt("".join(f"{block}\n" for block in blocks), f"{own}{protocol.label(protocol.opening, 1)}")
+    shared = "".join(f"{block}\n" for block in blocks)
+    pieces = [
+        Piece("tools", _described_all(tools, protocol, description)),
+        Piece("instructions", protocol.label("question")),
+        Piece("question", f" {indent(question.strip())}\n"),
+        Piece("step", protocol.label(protocol.opening, 1)),
+    ]
+    return Prompt((Piece(SHARED, shared), *pieces) if shared else tuple(pieces))
 
 
-def _asked(question: str, tools: Signatures, protocol: Protocol, description: Description) -> str:
-    lines = [_described(tool, protocol, description) for tool in tools.values()]
-    return "\n".join([*lines, f"{protocol.label('question')} {indent(question.strip())}\n"])
+def _described_all(tools: Signatures, protocol: Protocol, description: Description) -> str:
+    return "".join(f"{_described(tool, protocol, description)}\n" for tool in tools.values())
 
 
 def _worked(exemplar: CallExemplar, protocol: Protocol, description: Description) -> str:
     tools = {exemplar.name: exemplar.signature}
-    text = _asked(exemplar.question, tools, protocol, description)
+    text = f"{_described_all(tools, protocol, description)}{protocol.label('question')} {indent(exemplar.question)}\n"
     if protocol.thought is not None:
         text += f"{protocol.label('thought', 1)} {exemplar.thought}\n"
     return f"{text}{write_action(Call(exemplar.name, exemplar.arguments), protocol, tools, 1)}\n"

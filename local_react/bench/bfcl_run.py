@@ -22,12 +22,16 @@ from local_react.bench.statistics import Share, share
 from local_react.bench.voices import Choir
 from local_react.decode.engines import make_engine
 from local_react.errors import ContextOverflow, SettingsError
+from local_react.form import choose_form
 from local_react.language.step import Action, Call, Malformed
 from local_react.llama.model import Model
 from local_react.llama.sampling import Sampling
 from local_react.trace import read_action, write_action
 
 ENGINE = "llguidance"
+
+PROMPTS = 1
+"""Goes up with every change to the prompts that the settings of an arm don't tell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +78,9 @@ def run_rows(
         return
     with model.context(2 * max(arm.n_voices for arm, _ in wanted)) as context:
         engine = make_engine(ENGINE, model.vocabulary)
-        caller = Caller(Choir(context, model.vocabulary), model.vocabulary, context.sampler(Sampling()), clock, engine)
+        form = choose_form(model) if any(arm.chats for arm, _ in wanted) else None
+        choir = Choir(context, model.vocabulary)
+        caller = Caller(choir, model.vocabulary, context.sampler(Sampling()), clock, engine, form)
         for arm, row in wanted:
             values = {
                 "key": prediction_key(identity["sha256"], arm, row), "model": model.name, "arm": arm.name,
@@ -99,8 +105,8 @@ def _predict(caller: Caller, row: Row, arm: CallArm) -> dict[str, Any]:
 
 
 def prediction_key(model_hash: object, arm: CallArm, row: Row) -> str:
-    """What a prediction is known by: a SHA-256 (hex) over the model's hash, the arm's settings, and the row's content."""
-    content = [model_hash, _settings(arm), row.category, row.id, row.question, [dict(each) for each in row.functions]]
+    """What a prediction is known by: a SHA-256 (hex) over the model's hash, the arm's settings, the prompts and the row."""
+    content = [PROMPTS, model_hash, _settings(arm), row.category, row.id, row.question, [dict(each) for each in row.functions]]
     return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 

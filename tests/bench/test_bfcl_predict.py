@@ -11,8 +11,11 @@ from local_react.bench.bfcl_predict import CallArm, Caller
 from local_react.bench.narrowing import WAYS
 from local_react.bench.voices import Choir
 from local_react.decode.engines import make_engine
+from local_react.form import Form
 from local_react.language.arguments import Misfit, fit_arguments
+from local_react.language.chat import CHATML
 from local_react.language.step import Call, Malformed
+from local_react.language.template import ChatTemplate
 from local_react.llama.sampling import Sampling
 
 ROW = Row(
@@ -41,6 +44,7 @@ ARMS = [
     CallArm(name="orders", n_orders=2, guidance=1.0),
     CallArm(name="narrow", narrows=WAYS, description="list"),
     CallArm(name="bare", n_exemplars=0, instructions="", description="name"),
+    CallArm(name="chatting", chats=True, n_exemplars=1),
     CallArm(name="thinking, guided and narrow", thinks=True, guidance=1.0, narrows=WAYS, description="usage"),
 ]  # fmt: skip
 
@@ -49,7 +53,7 @@ def predict(model, arms, rows=(ROW,)):
     with model.context(2 * max(arm.n_voices for arm in arms)) as context:
         caller = Caller(
             Choir(context, model.vocabulary), model.vocabulary, context.sampler(Sampling()), iter(range(10**6)).__next__,
-            make_engine("llguidance", model.vocabulary),
+            make_engine("llguidance", model.vocabulary), Form(template=ChatTemplate(CHATML)),
         )
         return [caller.predict(row, arm) for arm in arms for row in rows]
 
@@ -87,4 +91,4 @@ def test_the_same_row_and_arm_give_the_same_prediction(tiny_model):
 
 
 def test_the_voices_of_an_arm_are_its_orders_and_one_that_is_blind():
-    assert [arm.n_voices for arm in ARMS] == [1, 1, 1, 1, 2, 3, 1, 1, 2]
+    assert [arm.n_voices for arm in ARMS] == [1, 1, 1, 1, 2, 3, 1, 1, 1, 2]
