@@ -15,8 +15,10 @@ from typing import Any, get_args
 from local_react.decode.engines import ENGINES
 from local_react.errors import SettingsError
 from local_react.guards import Guards
+from local_react.language.native.standin import HERMES
 from local_react.language.prompt import Exemplar
 from local_react.language.protocol import ArgumentStyle, Protocol
+from local_react.language.template import ChatTemplate
 from local_react.steering import REACHES, Reach
 
 STYLES: tuple[ArgumentStyle, ...] = get_args(ArgumentStyle)
@@ -29,6 +31,7 @@ GUARDS = tuple(sorted({field.name for field in fields(Guards)}))
 class Arm:
     """One setting that is compared. The fields but the last three are options of `run`, under the same names.
 
+    `template` may also be "hermes": a stand-in that knows tools, for models trained on ChatML whose own template knows none.
     `n_exemplars` takes so many of the world's worked examples, None all of them; with `has_recovery` one of them shows a
     tool that fails and what to do then, without it none does. `guards` are changes to the guards, in pairs of name and value.
     Raises SettingsError for what no run could be given.
@@ -74,8 +77,9 @@ class Arm:
         """
         protocol = Protocol.preset(self.protocol, arguments=self.arguments)
         values = {
-            "protocol": protocol, "template": self.template, "strict": self.strict, "constrain": self.constrain,
-            "ground": self.ground, "explain": self.explain, "guards": Guards(**dict(limits) | dict(self.guards)),
+            "protocol": protocol, "template": ChatTemplate(HERMES) if self.template == "hermes" else self.template,
+            "strict": self.strict, "constrain": self.constrain, "ground": self.ground, "explain": self.explain,
+            "guards": Guards(**dict(limits) | dict(self.guards)),
         }
         chosen = self._choose(exemplars if self.n_exemplars is None else (*exemplars, *spare))
         values["exemplars"] = chosen if protocol.has_tools else _bare(chosen)
@@ -140,6 +144,9 @@ def _named_arms() -> dict[str, Arm]:
             arms.append(replace(base, name=f"{base.name}-{style}-act", arguments=style, protocol="act"))
         arms.append(replace(base, name=f"{base.name}-act", protocol="act"))
         arms.append(replace(base, name=f"{base.name}-think", protocol="think"))
+        for template, kind in (("auto", "native"), ("hermes", "hermes")):
+            native = replace(base, name=f"{kind}-{base.name}", protocol="native", arguments="json", template=template)
+            arms.append(native)
         for n in range(5):
             arms.append(replace(base, name=f"{base.name}-exemplars-{n}", n_exemplars=n, has_recovery=False))
             if n:

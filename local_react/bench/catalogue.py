@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from local_react.bench.arms import ARMS, GUARD_ARMS, STYLES
+from local_react.bench.arms import GUARD_ARMS, STYLES
 from local_react.bench.matrix import Matrix, make_matrix
 from local_react.bench.worlds.catalogue import WORLDS
 from local_react.decode.engines import ENGINES
@@ -54,7 +54,6 @@ _STYLED = tuple(f"{base}-{style}{end}" for end in ("", "-act") for style in STYL
 _EXEMPLARS = tuple(
     f"{base}-exemplars-{n}{end}" for base in _BASES for n in range(5) for end in ("", "-recovery") if n or not end
 )
-_NATIVE = tuple(name for name in ("native-free", "native-constrained") if name in ARMS)
 
 _EPISODE_BENCHMARKS = (
     Benchmark(
@@ -78,7 +77,8 @@ _EPISODE_BENCHMARKS = (
     ),
     Benchmark(
         name="abuses", question="Which calls with malformed, missing or undeclared arguments get through?",
-        arms=("free", "lenient", "constrained", *_NATIVE), metrics=("wrong_arguments", "malformed"),
+        arms=("free", "lenient", "constrained", "hermes-free", "hermes-constrained"), metrics=("wrong_arguments", "malformed"),
+        pairs=(("free", "constrained"), ("hermes-free", "hermes-constrained")),
     ),
     Benchmark(
         name="guards", question="What does each guard of the loop do for a free run?",

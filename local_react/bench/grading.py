@@ -14,6 +14,7 @@ from typing import Any
 from local_react.bench.failures import Course, Failure, attempts, count_invented_ids, find_failures, main_class
 from local_react.bench.results import Recorded
 from local_react.bench.task import Task
+from local_react.language.native.read import read_answer
 from local_react.language.parse import parse_step
 from local_react.language.protocol import Protocol
 from local_react.language.schema import read_parameters
@@ -115,7 +116,9 @@ def read_strictly(trace: Trace) -> Iterator[tuple[Event, Action]]:
     for event in trace.completions:
         is_cut = event.get("reason") in ("length", "window")
         n_thought = event.get("n_thought_pieces")
-        if n_thought is None:
+        if event.get("is_answer"):
+            yield event, read_answer(event["text"])
+        elif n_thought is None:
             primed = protocol.label(protocol.opening, event["step"])
             yield event, parse_step(event["text"], protocol, tools, strict=True, primed=primed, truncated=is_cut)
         else:

@@ -87,3 +87,16 @@ def test_constrained_steps_of_a_random_model_are_all_well_formed(tmp_path):
     found = grade(Recorded(item, trace, None))
     assert found.n_steps >= 1 and found.n_malformed == found.n_refused == found.n_forged == 0
     assert found.n_forced > 0
+
+
+@pytest.mark.parametrize("name", ["hermes-free", "hermes-constrained"])
+def test_steps_in_a_native_format_are_read_as_the_loop_reads_them(tmp_path, name):
+    item = Item(model={"name": "tiny"}, arm=ARMS[name], task=WORLD.tasks(1)[0], seed=3, temperature=1.0,
+                limits={"max_steps": 3, "max_step_tokens": 90, "max_thought_tokens": 4})
+    path = make_model(tmp_path / "tiny.gguf", add_bos_token=True, n_ctx_train=8192)
+    with Model.load(path, n_threads=1) as model:
+        trace = run_items(model, WORLD, [item])[0]
+    found = grade(Recorded(item, trace, None))
+    assert found.n_steps == len(trace.steps) >= 1
+    assert found.n_malformed == found.n_refused
+    assert found.n_malformed == 0 or name == "hermes-free"

@@ -76,7 +76,7 @@ def test_a_small_run_of_every_benchmark(name, random_model, folder):
     """On a model of random weights, and on tasks with a short prompt: each token of it is a byte."""
     (folder / "exemplars.json").write_text(json.dumps(EXEMPLARS))
     result = invoke(name, "--small", "-n", "1", "--model", random_model, "--tasks", "mine.jsonl", "--tools", "tools.py",
-                    "--exemplars", "exemplars.json", "--max-steps", "2", "--max-step-tokens", "40", "--threads", "1",
+                    "--exemplars", "exemplars.json", "--max-steps", "2", "--max-step-tokens", "64", "--threads", "1",
                     "--output", "out")
     found = document(result)
     assert found["missed"] == []
