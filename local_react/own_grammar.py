@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from local_react.decode.grammar_file import GrammarFile, read_grammar
 from local_react.errors import SettingsError
+from local_react.language.bounded import begin
 from local_react.language.derivative import Recogniser, random_word
 from local_react.language.parse import parse_step
 from local_react.language.protocol import Protocol
@@ -73,7 +74,7 @@ class OwnGrammar:
         cover = self.cover
         if cover == "call":
             return self.file.language
-        start = Recogniser(self.file.language)
+        start = begin(self.file.language)
         if cover == "line":
             return start.feed(self._action_label(number)).rest
         opening = self.protocol.label(self.protocol.opening, number)

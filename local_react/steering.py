@@ -18,6 +18,7 @@ from local_react.decode.markup import MarkupMatcher
 from local_react.decode.transcript import Transcript
 from local_react.errors import ConstraintCompileTimeout, GrammarError, SettingsError
 from local_react.grounding import Candidates
+from local_react.language.bounded import begin
 from local_react.language.derivative import Recogniser
 from local_react.language.grammar import BOUNDS, action_language, line_language, step_language
 from local_react.language.native.formats import format_of
@@ -126,7 +127,7 @@ class Steering:
         if isinstance(self.vocabulary, MarkupVocabulary):
             matcher = MarkupMatcher(matcher, self.vocabulary)
         return ConstrainedGeneration(
-            transcript, sampler, Recogniser(language), matcher, max_tokens=max_tokens,
+            transcript, sampler, begin(language), matcher, max_tokens=max_tokens,
             masks_first=self.masks_first, explains=self.explains, n_top_logprobs=n_top_logprobs, on_text=on_text,
         )
 

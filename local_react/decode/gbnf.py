@@ -16,6 +16,7 @@ import numpy as np
 from local_react.decode.constraint import check_compile_time, check_ids, check_row
 from local_react.errors import ConstraintError
 from local_react.language.ambiguity import n_ways
+from local_react.language.bounded import begin
 from local_react.language.derivative import Recogniser
 from local_react.language.emit import is_recursive, to_gbnf
 from local_react.language.grammar import BOUNDS
@@ -45,7 +46,7 @@ class GbnfEngine:
             check_compile_time(started, limit_s, self.name)
             self._compiled[language] = grammar
         # Without brackets in brackets the ways don't grow.
-        place = Recogniser(language) if is_recursive(language) else None
+        place = begin(language) if is_recursive(language) else None
         return GbnfMatcher(self._compiled[language].copy(), self._vocabulary, place)
 
 
@@ -59,8 +60,8 @@ class GbnfMatcher:
 
     def allows(self, token: int) -> bool:
         """Whether the token may come next."""
-        self._follow(token)
-        return self._grammar.allows(token)
+        place = self._follow(token)
+        return (place is None or not place.is_dead) and self._grammar.allows(token)
 
     def advance(self, ids: Sequence[int]) -> None:
         """These tokens came."""

@@ -15,7 +15,7 @@ from typing import Union
 from local_react.language.derivative import shortest_word
 from local_react.language.regular import EMPTY, Reference, Regular, choice, repeat, sequence
 
-MAX_WORD = 100_000
+MAX_WORD = 10_000
 """How long the shortest word of a rule may be, in bytes."""
 
 Part = tuple[Union[int, Regular], int, Union[int, None]]
@@ -133,7 +133,9 @@ class _Knot:
 
     def part(self, target: int | Regular, low: int, high: int | None) -> Regular:
         item = self.built.get(target, EMPTY) if isinstance(target, int) else target
-        if item.is_nullable and high is not None:
+        if item.is_nullable:
+            if high is None:
+                raise ValueError(f"Rule {target} may be empty, and is repeated without end.")
             # Written out: without its empty word it would have to be known whole, and a reference isn't yet.
             return sequence(*[item] * high)
         return repeat(item, low, high)
