@@ -24,8 +24,12 @@ from local_react.decode.completion import Completion
 from local_react.decode.generate import Decoder, Generation
 from local_react.decode.stop import StopScanner
 from local_react.errors import LocalReactError
-from local_react.llama.build import describe_build
+from local_react.llama.build import RECIPES, describe_build, fitting_recipe
+from local_react.llama.devices import Device, list_devices
 from local_react.llama.files import installed_models
+from local_react.llama.memory import available_memory, show_bytes
+from local_react.llama.model import Model
+from local_react.llama.placement import Placement
 from local_react.llama.sampling import Sampling
 from local_react.runs import AnyModel
 from local_react.version import VERSION
@@ -73,11 +77,28 @@ def _check_all(settings: Settings, hint: Hint) -> Iterator[Check]:
     yield from map(_check_package, PACKAGES)
     build = describe_build()
     yield Check("llama.cpp build", build.flags)
-    yield Check("GPU offload", "yes" if build.has_gpu_offload else "no, this build of llama.cpp computes on the CPU")
+    yield Check("devices", "; ".join(map(_show_device, list_devices())) or "this build doesn't show them")
+    yield from _check_offload(build.has_gpu_offload)
     yield Check("threads", str(settings["threads"] or build.n_threads))
+    available = available_memory()
+    yield Check("memory", "the system doesn't tell" if available is None else f"{show_bytes(available)} available")
     found = installed_models()
     yield Check("embedded models", ", ".join(f"{name} ({path})" for name, path in found.items()) or "none")
-    yield _check_model(settings, hint)
+    yield from _check_model(settings, hint)
+
+
+def _show_device(device: Device) -> str:
+    size = f", {show_bytes(device.free)} of {show_bytes(device.total)} free" if device.total else ""
+    return f"{device.name} ({device.description}{size})"
+
+
+def _check_offload(can_offload: bool) -> Iterator[Check]:
+    """Whether GPUs can be used, and how to get a build that can."""
+    fitting = fitting_recipe()
+    hope = "there is no sign of a GPU here" if fitting is None else f"the build for {fitting} would fit this machine"
+    yield Check("GPU offload", "yes" if can_offload else f"no, this build of llama.cpp computes on the CPU; {hope}")
+    for name, recipe in RECIPES.items():
+        yield Check(f"build for {name} ({recipe.gpus})", recipe.command)
 
 
 def _check_package(name: str) -> Check:
@@ -87,16 +108,35 @@ def _check_package(name: str) -> Check:
         return Check(name, f"not installed; install it with `pip install {name}`", False)
 
 
-def _check_model(settings: Settings, hint: Hint) -> Check:
+def _check_model(settings: Settings, hint: Hint) -> Iterator[Check]:
     """Load the model and let it write a few tokens: damaged weights give numbers that are none, or no text."""
     try:
         model = load_model(settings, hint)
         hint.show("Writing a few tokens …")
         completion = _complete(model)
     except LocalReactError as error:
-        return Check("model", str(error), False)
+        yield Check("model", str(error), False)
+        return
     finally:
         hint.clear()
+    if isinstance(model, Model):
+        yield from _show_placement(model.placement)
+    yield _judge(model, completion)
+
+
+def _show_placement(placement: Placement) -> Iterator[Check]:
+    """What llama.cpp did with the model, by its own log."""
+    layers = f"{placement.n_offloaded} of {placement.n_layers or '?'} on GPUs"
+    yield Check("layers", "; ".join([layers, *placement.devices]))
+    if placement.flash_attention is not None:
+        yield Check("flash attention", "on" if placement.flash_attention else "off")
+    if placement.n_ctx is not None:
+        yield Check("window", f"{placement.n_ctx:,} tokens")
+    for buffer in placement.buffers:
+        yield Check(f"{buffer.kind.replace('_', ' ')} on {buffer.device}", show_bytes(buffer.size))
+
+
+def _judge(model: AnyModel, completion: Completion) -> Check:
     if not all(math.isfinite(entry.logprob) for entry in completion.logprobs):
         return Check("model", f"{model.name} computes numbers that are none: the file is damaged. Get it again.", False)
     if not completion.text.strip():

@@ -43,6 +43,37 @@ class Limit(click.ParamType):
             self.fail(f"{value!r} is neither a number nor none.", param, ctx)
 
 
+class Layers(click.ParamType):
+    """A number of layers, "all", or "auto" for as many as there is room for."""
+
+    name = "integer, all or auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """None for "auto", -1 for "all"."""
+        if isinstance(value, str) and value.lower() in LAYER_WORDS:
+            return LAYER_WORDS[value.lower()]
+        try:
+            return int(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a number nor {' nor '.join(LAYER_WORDS)}.", param, ctx)
+
+
+LAYER_WORDS: dict[str, int | None] = {"auto": None, "all": -1}
+"""What can stand for a number of layers, and what `Model.load` takes for it."""
+
+
+class _Shares(click.ParamType):
+    """Numbers between commas."""
+
+    name = "numbers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return value if isinstance(value, tuple) else tuple(float(part) for part in value.split(","))
+        except ValueError:
+            self.fail(f"{value!r} must be numbers between commas, such as 3,1.", param, ctx)
+
+
 class _Names(click.ParamType):
     """A text of which several may be given; in an environment variable they stand between commas."""
 
@@ -93,10 +124,14 @@ MODEL = (
     Setting("n_ctx", "The window in tokens.  [default: 4096, or what the model was trained on if that is less]", click.INT),
     Setting("threads", "Threads to compute with.  [default: all cores up to 4, else half of them]", click.INT),
     Setting("batch", "Tokens in a batch, at most.  [default: 512]", click.INT),
-    Setting("gpu_layers", "Layers on the GPU.  [default: all, where llama.cpp can]", click.INT),
+    Setting("gpu_layers", "Layers on the GPU: a number, all, or auto for what it has room for.  [default: auto]", Layers(),
+            metavar="N|all|auto"),
+    Setting("main_gpu", "The number of the GPU that takes the whole model.  [default: none, all GPUs share it]", click.INT),
+    Setting("tensor_split", "The share of each GPU, such as 3,1.  [default: by their memory]", _Shares(), metavar="N,N,…"),
     Setting("flash_attention", "Flash attention.  [default: what llama.cpp chooses]", is_switch=True),
     Setting("type_k", "The type of the keys in the KV cache.", click.Choice(list(KV_TYPES)), "f16"),
     Setting("type_v", "The type of the values in the KV cache.", click.Choice(list(KV_TYPES)), "f16"),
+    Setting("force_memory", "Load the model even where there is too little memory for it.", default=False, is_switch=True),
 )
 TOOLS = (
     Setting("tools", "Where tools are: a Python file, module:name, or demo. May be given several times.  [default: none]",

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from local_react.cli.options import PREFIX, SETTINGS, Limit, Setting
+from local_react.cli.options import LAYER_WORDS, PREFIX, SETTINGS, Layers, Limit, Setting
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -87,6 +87,8 @@ def _fits(value: Any, setting: Setting) -> bool:
             return isinstance(value, str) or isinstance(value, list) and all(isinstance(item, str) for item in value)
         case Limit(number=number):
             return value == "none" or is_integer or number is float and isinstance(value, float)
+        case Layers():
+            return is_integer or value in tuple(LAYER_WORDS)
         case click.Choice(choices=choices):
             return value in choices
         case click.types.IntParamType():
@@ -104,6 +106,8 @@ def _expected(setting: Setting) -> str:
             return "a text or a list of texts"
         case Limit(number=number):
             return "a whole number or \"none\"" if number is int else "a number of seconds or \"none\""
+        case Layers():
+            return f"a whole number, or one of {', '.join(LAYER_WORDS)}"
         case click.Choice(choices=choices):
             return f"one of {', '.join(choices)}"
         case click.types.IntParamType():

@@ -6,6 +6,7 @@ Cheap things come first and the model last, so that a slip in an option costs no
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -97,14 +98,20 @@ def load_model(settings: Settings, hint: Hint) -> AnyModel:
         return _read_script(name.removeprefix(SCRIPTED), settings["n_ctx"])
     options = {
         "n_ctx": settings["n_ctx"], "n_threads": settings["threads"], "n_batch": settings["batch"],
-        "n_gpu_layers": settings["gpu_layers"], "flash_attention": settings["flash_attention"],
-        "type_k": settings["type_k"], "type_v": settings["type_v"],
+        "n_gpu_layers": settings["gpu_layers"], "main_gpu": settings["main_gpu"], "tensor_split": settings["tensor_split"],
+        "flash_attention": settings["flash_attention"], "type_k": settings["type_k"], "type_v": settings["type_v"],
+        "check_memory": not settings["force_memory"],
     }
     hint.show(f"Loading {name} …")
     try:
-        return Model.load(name, **{option: value for option, value in options.items() if value is not None})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # told below, without the line of code that they come from
+            model = Model.load(name, **{option: value for option, value in options.items() if value is not None})
     finally:
         hint.clear()
+    for warning in model.warnings:
+        hint.tell(f"Warning: {warning}")
+    return model
 
 
 def default_model() -> str:

@@ -152,6 +152,11 @@ class Hint:
             self._is_shown = True
             say(self._console, text, "dim", end="")
 
+    def tell(self, text: str) -> None:
+        """Write a line that stays, in place of what was shown."""
+        self.clear()
+        say(self._console, text, "yellow")
+
     def clear(self) -> None:
         """Take the line away."""
         if self._is_shown:

@@ -105,3 +105,17 @@ def test_nothing_but_the_command_line_can_switch_approval_off(start, monkeypatch
     monkeypatch.setenv("LOCAL_REACT_YES", "1")
     assert start()["approval"] is True
     assert start("--no-approval")["approval"] is False
+
+
+@pytest.mark.parametrize(("line", "is_taken"), [
+    ("gpu_layers = 3", True), ("gpu_layers = [3]", False), ('gpu_layers = "auto"', True), ('gpu_layers = "many"', False), ("gpu_layers = true", False),
+    ('tensor_split = "3,1"', True), ("tensor_split = 3", False), ("force_memory = true", True),
+])  # fmt: skip
+def test_what_goes_on_a_gpu_can_stand_in_a_file(tmp_path, line, is_taken):
+    path = tmp_path / "settings.toml"
+    path.write_text(line)
+    if is_taken:
+        assert read_settings(path)
+        return
+    with pytest.raises(click.UsageError, match=line.split()[0]):
+        read_settings(path)
