@@ -13,7 +13,7 @@ from typing import Any
 
 from local_react.decode.generate import VocabularyLike
 from local_react.decode.scripted import ScriptedModel
-from local_react.form import AUTO as OWN_TEMPLATE, NONE as PLAIN_TEXT, AnyModel
+from local_react.form import AUTO as OWN_TEMPLATE, NONE as PLAIN_TEXT, AnyModel, Form
 from local_react.language.chat import with_thinking
 from local_react.language.keywords import GROUNDED_KEY
 from local_react.language.native.conversation import Chat, Frames, Schemas, build_native_prompt, cut_frames
@@ -37,11 +37,17 @@ def template_for(protocol: Protocol, template: Any) -> Any:
 
 
 def with_format(setup: Setup, model: AnyModel) -> Setup:
-    """The setup with the format that its protocol names, or that the chat template shows.
+    """The setup with the format that its protocol names, or that the chat template shows (`choose`)."""
+    protocol, form = choose(setup.protocol, setup.form, model)
+    return replace(setup, form=form, protocol=protocol)
+
+
+def choose(protocol: Protocol, form: Form, model: AnyModel) -> tuple[Protocol, Form]:
+    """The protocol with its format, and the form with a template.
 
     Raises SettingsError where there is no template, or where it shows none of the known formats.
     """
-    form, name = setup.form, str(setup.protocol.native)
+    name = str(protocol.native)
     if form.template is None and isinstance(model, ScriptedModel):
         form = replace(form, template=ChatTemplate(PLAIN))
         name = SCRIPTED_FORMAT if name == AUTO else name
@@ -50,7 +56,7 @@ def with_format(setup: Setup, model: AnyModel) -> Setup:
         format = choose_format(source, where=model.name)
     else:
         format = find_format(name)
-    return replace(setup, form=form, protocol=replace(setup.protocol, native=format.name))
+    return replace(protocol, native=format.name), form
 
 
 def spell_calls(vocabulary: VocabularyLike, protocol: Protocol) -> VocabularyLike:
@@ -61,18 +67,16 @@ def spell_calls(vocabulary: VocabularyLike, protocol: Protocol) -> VocabularyLik
 
 
 def write_prompts(
-    setup: Setup, questions: Sequence[str], exemplars: Sequence[Exemplar], instructions: str | None, today: datetime | None
+    protocol: Protocol, form: Form, toolbox: Toolbox, questions: Sequence[str], exemplars: Sequence[Exemplar] = (), *,
+    instructions: str | None = None, today: datetime | None = None,
 ) -> tuple[list[Prompt], Frames]:
-    """The prompt of each question, and the frames that all of their episodes share."""
-    form = setup.form
+    """The prompt of each question, and the frames that all of their episodes share; `choose` gives protocol and form."""
     assert form.template is not None
     chat = Chat(template=form.template, has_system=form.has_system, variables=form.variables, today=today)
-    schemas = describe_tools(setup.toolbox)
-    frames = cut_frames(chat, format_of(setup.protocol), schemas)
+    schemas = describe_tools(toolbox)
+    frames = cut_frames(chat, format_of(protocol), schemas)
     prompts = [
-        build_native_prompt(
-            question, setup.protocol, setup.toolbox, schemas, chat, exemplars, instructions=instructions
-        )
+        build_native_prompt(question, protocol, toolbox, schemas, chat, exemplars, instructions=instructions)
         for question in questions
     ]
     if form.tags is not None:

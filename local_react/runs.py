@@ -15,7 +15,7 @@ from local_react.decode.engines import ENGINES, make_engine
 from local_react.decode.generate import Decoder
 from local_react.decode.scripted import ScriptedModel
 from local_react.errors import ContextOverflow, SettingsError
-from local_react.form import NONE, AnyModel, Encoded, choose_form, encode, read_date
+from local_react.form import AUTO, AnyModel, Encoded, choose_form, encode, read_date
 from local_react.grounding import with_grounding
 from local_react.guards import Guards
 from local_react.language.exemplars import default_exemplars
@@ -51,7 +51,7 @@ NOT_GIVEN = NotGiven.NOT_GIVEN
 def run(
     question: str, *, model: AnyModel, tools: Iterable[Any] = (), protocol: Protocol | str = "finish",
     exemplars: Sequence[Exemplar] | None = None, instructions: str | None = None, strict: bool = False,
-    template: str | Path | ChatTemplate = NONE, think: Choice = "auto",
+    template: str | Path | ChatTemplate = AUTO, think: Choice = "auto",
     max_steps: int | None | NotGiven = NOT_GIVEN, max_step_tokens: int | NotGiven = NOT_GIVEN, guards: Guards = Guards(),
     temperature: float | NotGiven = NOT_GIVEN, seed: int | NotGiven = NOT_GIVEN,
     sampling: Sampling | Mapping[str, Any] | None = None,
@@ -99,7 +99,7 @@ def run(
 def run_many(
     questions: Sequence[str], *, model: AnyModel, tools: Iterable[Any] = (), n_parallel: int = 8,
     protocol: Protocol | str = "finish", exemplars: Sequence[Exemplar] | None = None, instructions: str | None = None,
-    strict: bool = False, template: str | Path | ChatTemplate = NONE, think: Choice = "auto",
+    strict: bool = False, template: str | Path | ChatTemplate = AUTO, think: Choice = "auto",
     max_steps: int | None | NotGiven = NOT_GIVEN, max_step_tokens: int | NotGiven = NOT_GIVEN,
     guards: Guards = Guards(), temperature: float | NotGiven = NOT_GIVEN, seed: int | NotGiven = NOT_GIVEN,
     sampling: Sampling | Mapping[str, Any] | None = None, logprobs: int | None = None, constrain: bool | Reach = False,
@@ -187,7 +187,9 @@ def play(
     form = setup.form
     today = None if form.template is None else read_date(clock)
     if setup.protocol.native is not None:
-        prompts, frames = write_prompts(setup, questions, exemplars, instructions, today)
+        prompts, frames = write_prompts(
+            setup.protocol, form, setup.toolbox, questions, exemplars, instructions=instructions, today=today
+        )
         own = [replace(each, protocol=setup.protocol, form=form, frames=frames) for each in own]
     else:
         prompts = [

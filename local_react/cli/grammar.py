@@ -15,6 +15,7 @@ import click
 
 from local_react.cli.options import SETTINGS, TOOLS, with_settings
 from local_react.cli.settings_file import with_settings_file
+from local_react.cli.setup import choose_protocol
 from local_react.cli.streams import Answers, open_console, say, take_stdout
 from local_react.cli.text import make_visible, write_json
 from local_react.cli.tool_files import load_toolbox
@@ -22,6 +23,7 @@ from local_react.decode.constraint import REGEX_BOUNDS
 from local_react.language.derivative import random_word
 from local_react.language.emit import to_gbnf, to_lark, to_regex
 from local_react.language.grammar import BOUNDS
+from local_react.language.native.formats import format_of
 from local_react.language.parse import parse_step
 from local_react.language.protocol import Protocol
 from local_react.language.regular import Regular
@@ -43,6 +45,7 @@ LINE_BREAK = "⏎"
 
 LANGUAGE = (
     SETTINGS["protocol"],
+    SETTINGS["native_format"],
     SETTINGS["arguments"],
     SETTINGS["reach"],
     replace(SETTINGS["seed"], help="The seed of the random words.", type=click.IntRange(min=0), default=0),
@@ -62,7 +65,7 @@ LANGUAGE = (
 @with_settings_file
 @click.pass_context
 def grammar_command(
-    context: click.Context, tools: tuple[str, ...], protocol: str, arguments: str, reach: Reach, seed: int,
+    context: click.Context, tools: tuple[str, ...], protocol: str, native_format: str, arguments: str, reach: Reach, seed: int,
     form: str | None, sample: int | None, checked: str | None, is_read: bool,
 ) -> None:
     """Print the language that --constrain holds the model to.
@@ -78,7 +81,7 @@ def grammar_command(
     if form is not None and checked is not None:
         raise click.UsageError("Give --as or --check, not both: a file is checked as it is.")
     answers, log = take_stdout(context), open_console(sys.stderr)
-    format, toolbox = Protocol.preset(protocol, arguments=arguments), load_toolbox(tools)
+    format, toolbox = choose_protocol(protocol, arguments, native_format), load_toolbox(tools)
     if checked is not None:
         grammar = use_grammar(checked, format, reach, max_steps=None)
         describes = f"{grammar.file.name} describes {describe_cover(grammar.cover, format)}"
@@ -92,7 +95,8 @@ def grammar_command(
         _write_words(grammar.file.language, sample, seed, answers, (primed, format, toolbox) if is_read else None)
         return
     label = label_before(format, reach)
-    place = "on the line of its action" if label is None else f'behind "{label}"'
+    line = "on the line of its action" if format.native is None else "as its message"
+    place = line if label is None else f'behind "{label}"'
     if sample is None:
         write, bounds = FORMS[form or next(iter(FORMS))]
         text = write(held_language(format, toolbox, reach, bounds=bounds))
@@ -132,6 +136,8 @@ def _write(answers: Answers, text: str) -> None:
 
 def label_before(protocol: Protocol, reach: Reach) -> str | None:
     """The label behind which the model is held, in step 1; None where it is held from the start of the line."""
+    if protocol.native is not None:
+        return None if reach == "step" else format_of(protocol).opener
     if reach == "step":
         return protocol.label(protocol.opening)
     return None if protocol.finish is None else protocol.label("action")

@@ -13,9 +13,10 @@ from typing import Any
 import click
 
 from local_react.decode.engines import ENGINES
-from local_react.form import NONE
+from local_react.form import AUTO
 from local_react.guards import Guards
-from local_react.language.protocol import presets
+from local_react.language.native.formats import formats
+from local_react.language.protocol import AUTO as UNCHOSEN, presets
 from local_react.language.thinking import CHOICES
 from local_react.llama.memory import KV_TYPES
 from local_react.llama.metadata import SAMPLING_KEYS
@@ -139,11 +140,13 @@ TOOLS = (
 )
 PROMPT = (
     Setting("protocol", "The wire format of a step.", click.Choice(list(presets())), next(presets())),
+    Setting("native_format", "How the model writes calls under --protocol native; auto: as its chat template shows.",
+            click.Choice([UNCHOSEN, *formats()]), UNCHOSEN),
     Setting("arguments", "How arguments are written.", click.Choice(["keyword", "positional", "json"]), "keyword"),
     Setting("exemplars", "Worked examples in the prompt: default, none, or a JSON file.", default="default",
             metavar="default|none|FILE.json"),
     Setting("template", "The form of the prompt: auto for the model's own chat template, none for plain text, or a file.",
-            default=NONE, metavar="auto|none|FILE"),
+            default=AUTO, metavar="auto|none|FILE"),
     Setting("think", "Think before the first step: on, off, or auto for what the template has.", click.Choice(list(CHOICES)),
             CHOICES[0]),
     Setting("instructions", "What the prompt begins with.  [default: a general instruction]", metavar="TEXT|@FILE"),

@@ -20,6 +20,7 @@ from local_react.cli.text import make_visible
 from local_react.form import NONE, Form, choose_form, encode
 from local_react.language.prompt import Piece, Prompt, build_prompt
 from local_react.llama.files import installed_models
+from local_react.native import choose, template_for, write_prompts
 from local_react.runs import AnyModel, choose_exemplars
 
 NO_QUESTION = "…"
@@ -46,8 +47,12 @@ def prompt_command(
     answers = take_stdout(context)
     log = open_console(sys.stderr)
     wording = read_wording(settings)
-    model = None if settings["template"] == NONE else _find_model(settings, log)
-    prompt = _build(question, wording, Form() if model is None else _choose_form(model, settings, log))
+    template = template_for(wording.protocol, settings["template"])
+    model = None if template == NONE else _find_model(settings, log)
+    if model is None and wording.protocol.native is not None:
+        raise click.UsageError("The native prompt depends on the model's chat template. Give --model.")
+    form = Form() if model is None else _choose_form(model, template, settings, log)
+    prompt = _build(question, wording, form, model)
     if lock is not None:
         _write_lock(Path(lock), prompt, wording)
         return
@@ -59,8 +64,8 @@ def prompt_command(
         _show_costs(prompt, question, model or _find_model(settings, log), answers)
 
 
-def _choose_form(model: AnyModel, settings: Settings, log: Console) -> Form:
-    form = choose_form(model, settings["template"], think=settings["think"])
+def _choose_form(model: AnyModel, template: str, settings: Settings, log: Console) -> Form:
+    form = choose_form(model, template, think=settings["think"])
     if form.note is not None:
         say(log, form.note)
     return form
@@ -71,12 +76,19 @@ def _mark(piece: Piece) -> str:
     return f"⟦{piece.text}⟧" if piece.is_trusted else piece.text
 
 
-def _build(question: str | None, wording: Wording, form: Form) -> Prompt:
+def _build(question: str | None, wording: Wording, form: Form, model: AnyModel | None) -> Prompt:
     exemplars = wording.exemplars
     if exemplars is None:
         exemplars = choose_exemplars(wording.protocol, wording.toolbox)
+    asked = NO_QUESTION if question is None else question
+    if model is not None and wording.protocol.native is not None:
+        protocol, form = choose(wording.protocol, form, model)
+        (prompt,), _ = write_prompts(
+            protocol, form, wording.toolbox, [asked], exemplars, instructions=wording.instructions, today=datetime.now()
+        )
+        return prompt
     plain = build_prompt(
-        NO_QUESTION if question is None else question, wording.protocol, wording.toolbox, exemplars,
+        asked, wording.protocol, wording.toolbox, exemplars,
         instructions=wording.instructions,
     )
     return form.dress(plain, today=datetime.now())

@@ -21,7 +21,7 @@ from local_react.decode.scripted import ScriptedModel
 from local_react.errors import ModelFileError, PromptError, SettingsError
 from local_react.guards import Guards
 from local_react.language.prompt import Exemplar
-from local_react.language.protocol import Protocol
+from local_react.language.protocol import NATIVE, Protocol
 from local_react.llama.embedded import EMBEDDED
 from local_react.llama.files import installed_models
 from local_react.llama.model import Model
@@ -51,7 +51,7 @@ class Wording:
 
 def read_wording(settings: Settings) -> Wording:
     """Protocol, tools, exemplars and instructions."""
-    protocol = Protocol.preset(settings["protocol"], arguments=settings["arguments"])
+    protocol = choose_protocol(settings["protocol"], settings["arguments"], settings["native_format"])
     toolbox = load_toolbox(settings["tools"])
     return Wording(
         protocol=protocol, toolbox=toolbox, exemplars=_read_exemplars(settings, protocol),
@@ -59,12 +59,19 @@ def read_wording(settings: Settings) -> Wording:
     )
 
 
+def choose_protocol(name: str, arguments: str, native_format: str) -> Protocol:
+    """The preset of that name; where it is the native one, with its format."""
+    if name != NATIVE.name:
+        return Protocol.preset(name, arguments=arguments)
+    return Protocol.preset(name, native=native_format)
+
+
 def _read_exemplars(settings: Settings, protocol: Protocol) -> Sequence[Exemplar] | None:
     match settings["exemplars"]:
         case "none":
             return ()
         case "default":
-            is_demo = tuple(settings["tools"]) == (DEMO,) and protocol.has_tools
+            is_demo = tuple(settings["tools"]) == (DEMO,) and protocol.has_tools and protocol.native is None
             return demo_exemplars() if is_demo else None
         case path:
             return read_exemplars(path)

@@ -45,12 +45,12 @@ def parse_step(
 
     `primed` is the label that the prompt ended with ("Thought:"), `think_open` tells that the prompt opened a think
     block, `truncated` that the text was cut by a token limit. Under a native protocol the text is one message, and `primed`
-    means nothing. Raises SettingsError where `primed` is no label.
+    can only be the opener of a call. Raises SettingsError where `primed` is no label.
     """
     if protocol.native is not None:
-        return read_message(
-            completion, format_of(protocol), toolbox, strict=strict, think_open=think_open, truncated=truncated
-        )
+        format = format_of(protocol)
+        message = f"{primed}{completion}" if primed == format.opener else completion
+        return read_message(message, format, toolbox, strict=strict, think_open=think_open, truncated=truncated)
     text = completion.replace("\r\n", "\n")
     if not text.strip():
         return Malformed("empty_completion", "Nothing was written.")
