@@ -25,13 +25,16 @@ from local_react.cli.models.named import in_megabytes
 from local_react.cli.options import GUARD_FIELDS, GUARDS
 from local_react.cli.streams import Answers, Hint, open_console
 from local_react.guards import Guards
+from local_react.language.native.formats import FORMATS
+from local_react.language.native.write import write_native_call
 from local_react.language.parse import parse_step
 from local_react.language.protocol import Protocol, presets
 from local_react.language.step import Code, Malformed
 from local_react.llama.registry import read_registry, shipped_registry_path
-from local_react.tools.tool import tool
+from local_react.tools.tool import Tool, tool
 from local_react.tools.toolbox import Toolbox
 from local_react.trace import Ending, Trace
+from tests.abuses import cases, play, refused_at
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -109,6 +112,37 @@ def _describe_preset(name: str) -> tuple[str, str, str]:
     return f"`{name}`", "<br>".join(lines) or "", f"`{protocol.label('action', 2)} {protocol.finish}[…]`"
 
 
+def formats() -> str:
+    """The native formats: whose they are, and what a call looks like."""
+    example = _example_arguments(list_charges)
+    rows = (
+        (f"`{format.name}`", format.models, _shown(write_native_call("list_charges", example, list_charges, format)))
+        for format in FORMATS.values()
+    )
+    return _table(("format", "models", "a call"), rows)
+
+
+def _example_arguments(tool: Tool) -> dict[str, object]:
+    """Arguments for the example of a call."""
+    values = {"customer_id": "cus_8812", "since": "2026-07-01"}
+    return {parameter.name: values[parameter.name] for parameter in tool.parameters}
+
+
+def abuses() -> str:
+    """What each design does with each abuse of a call, freely written and under the constraint."""
+    rows = []
+    for abuse, design in cases():
+        malformed = play(design, abuse).steps[0].action
+        if not isinstance(malformed, Malformed) or malformed.code != abuse.code:
+            raise ValueError(f"{design.step(abuse)!r} is no example of {abuse.name}: {malformed}")
+        _, refused = refused_at(design, abuse)
+        rows.append((
+            abuse.name, design.name, _shown(design.step(abuse)), f"`{malformed.code}`, told to the model; not run",
+            f"can't be written from `{refused.split(chr(10))[0]}` on",
+        ))
+    return _table(("abuse", "design", "the model writes", "freely", "under the constraint"), rows)
+
+
 def endings() -> str:
     """How a run can end, and what the command line makes of it."""
     return _table(("ending", "meaning", "exit code"), ((f"`{name}`", *_describe_ending(name)) for name in get_args(Ending)))
@@ -137,7 +171,7 @@ def _complaint(code: str) -> str:
 
 
 def _shown(text: str) -> str:
-    return f"`{text}`" if text else "(nothing)"
+    return "<br>".join(f"`{line}`" for line in text.split("\n")) if text else "(nothing)"
 
 
 def guards() -> str:
@@ -184,7 +218,7 @@ def demo() -> str:
 
 
 GENERATED: dict[str, Callable[[], str]] = {
-    made.__name__: made for made in (registry, commands, a100, protocols, endings, malformed, guards, demo)
+    made.__name__: made for made in (registry, commands, a100, protocols, formats, endings, malformed, abuses, guards, demo)
 }
 """What may stand between markers, by name."""
 
