@@ -59,7 +59,7 @@ def write_step(prompt: str, model: Model, engine: str | None = None, guards: Gua
     """One step behind a question about the demo, free or under an engine's constraint."""
     return run(
         prompt, model=model, tools=Toolbox(demo_tools()), exemplars=demo_exemplars(), guards=guards,
-        **({} if engine is None else {"constrain": True, "engine": engine}),
+        template="none", **({} if engine is None else {"constrain": True, "engine": engine}),
     )
 
 
