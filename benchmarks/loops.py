@@ -72,7 +72,8 @@ def converse_many(
     guards = Guards(max_steps=MAX_STEPS, max_step_tokens=MAX_STEP_TOKENS, final_answer=False, one_action=one_action)
     return run_many(
         [trail.QUESTION] * n_episodes, model=model, tools=[way.tool], n_parallel=n_parallel,
-        exemplars=way.exemplars(), guards=guards, template="none", **({} if engine is None else {"constrain": True, "engine": engine}),
+        exemplars=way.exemplars(), guards=guards, template="none",
+        **({} if engine is None else {"constrain": True, "engine": engine}),
     )
 
 

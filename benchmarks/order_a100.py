@@ -74,7 +74,8 @@ def without_grounding(tool: Tool) -> Tool:
 def ask(model: Model, *, is_grounded: bool = False, guards: Guards = GUARDS, **options: Any) -> Trace:
     """Ask the question once."""
     return run(
-        QUESTION, model=model, tools=tools(is_grounded=is_grounded), exemplars=EXEMPLARS, guards=guards, template="none", **options
+        QUESTION, model=model, tools=tools(is_grounded=is_grounded), exemplars=EXEMPLARS, guards=guards, template="none",
+        **options,
     )
 
 
