@@ -2,16 +2,18 @@
 
 A row is one question, the functions offered with it, and the one call that is wanted (none in the irrelevance category).
 The functions are descriptions only: nothing stands behind them, and a call of one raises. Files are read one JSON object a
-line, in the joined form {id, question, functions, ground_truth, system}; what is wrong with a line is an error that names
-it. Nothing here is sent anywhere or downloaded.
+line, in two forms: as published (`BFCL_v4_simple_python.json` with its answers in the folder `possible_answer` beside it), or
+joined, {id, question, functions, ground_truth, system}. What is wrong with a line is an error that names it. Only single turns
+with one wanted call are read. Nothing here is sent anywhere or downloaded.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -28,7 +30,7 @@ from local_react.tools.toolbox import Toolbox
 class Row:
     """One question of the leaderboard. `ground_truth` is {function: {parameter: acceptable values}}, None for no call.
 
-    `category` is the name of the file without its ending, such as "simple" or "live_multiple".
+    `category` is the name of the file, such as "simple" or "live_multiple".
     """
 
     id: str
@@ -37,6 +39,9 @@ class Row:
     functions: tuple[Mapping[str, Any], ...]
     ground_truth: Mapping[str, Mapping[str, Sequence[Any]]] | None
     system: str | None = None
+
+
+_Model = TypeVar("_Model", bound=BaseModel)
 
 
 class _Function(BaseModel):
@@ -57,29 +62,83 @@ class _Line(BaseModel):
     system: str | None = None
 
 
+class _Message(BaseModel):
+    role: Literal["system", "user"]
+    content: str
+
+
+class _Published(BaseModel):
+    id: str
+    question: list[list[_Message]] = Field(min_length=1, max_length=1)
+    function: list[_Function] = Field(min_length=1)
+
+
+class _Answer(BaseModel):
+    id: str
+    ground_truth: list[dict[str, dict[str, list[Any]]]] = Field(min_length=1, max_length=1)
+
+
 def read_rows(path: str | Path) -> list[Row]:
     """All rows of a file. Raises SettingsError, with the line's number, for what is no row."""
     path = Path(path)
+    lines = _lines(path, "Give a file with the leaderboard's rows.")
+    if any('"function":' in line for _, line in lines[:1]):
+        return _read_published(path, lines)
+    return [_read_row(line, where, path.stem) for where, line in lines]
+
+
+def _lines(path: Path, remedy: str) -> list[tuple[str, str]]:
+    """The lines that aren't blank, each with where it stands."""
     try:
         lines = path.read_text(encoding="utf-8").split("\n")  # and at no other sign: texts may hold U+2028
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} can't be read: {error}. Give a .jsonl file with the leaderboard's rows.") from error
-    return [_read_row(line, f"{path}, line {number}", path.stem) for number, line in enumerate(lines, 1) if line.strip()]
+        raise SettingsError(f"{path} can't be read: {error}. {remedy}") from error
+    return [(f"{path}, line {number}", line) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def _validate(model: type[_Model], line: str, where: str) -> _Model:
+    try:
+        return model.model_validate_json(line)
+    except ValidationError as error:
+        known = ", ".join(model.model_fields)
+        raise SettingsError(f"{where}: {describe_validation(error)}. The fields are {known}.") from error
 
 
 def _read_row(line: str, where: str, category: str) -> Row:
-    try:
-        read = _Line.model_validate_json(line)
-    except ValidationError as error:
-        remedy = "A row is {id, question, functions, ground_truth}"
-        raise SettingsError(f"{where}: {describe_validation(error)}. {remedy}.") from error
-    functions = tuple(function.model_dump() for function in read.functions)
-    truth = None if read.ground_truth is None else read.ground_truth[0]
-    if truth is not None and (len(truth) != 1 or next(iter(truth)) not in {function["name"] for function in functions}):
+    read = _validate(_Line, line, where)
+    return _row(read.id, category, read.question, read.functions, read.ground_truth, read.system, where)
+
+
+def _read_published(path: Path, lines: Sequence[tuple[str, str]]) -> list[Row]:
+    """Rows as published. The category is the name without "BFCL_v4_"; in those of irrelevance no call is wanted."""
+    category = re.sub(r"^BFCL_v\d+_", "", path.stem)
+    answers: dict[str, _Answer] = {}
+    if "irrelevance" not in category:
+        file = path.parent / "possible_answer" / path.name
+        found = [_validate(_Answer, line, where) for where, line in _lines(file, "The answers belong there, as published.")]
+        answers = {answer.id: answer for answer in found}
+    rows = []
+    for where, line in lines:
+        read = _validate(_Published, line, where)
+        texts = {message.role: message.content for message in read.question[0]}
+        if "user" not in texts or len(texts) != len(read.question[0]):
+            raise SettingsError(f"{where}: only rows of one user message can be read. Take a single-turn category.")
+        if answers and read.id not in answers:
+            raise SettingsError(f"{where}: the answers have no {read.id}. Take both files from one version.")
+        truth = answers[read.id].ground_truth if answers else None
+        rows.append(_row(read.id, category, texts["user"], read.function, truth, texts.get("system"), where))
+    return rows
+
+
+def _row(
+    id: str, category: str, question: str, functions: Sequence[_Function], truths: Sequence[dict[str, Any]] | None,
+    system: str | None, where: str,
+) -> Row:
+    truth = None if truths is None else truths[0]
+    if truth is not None and (len(truth) != 1 or next(iter(truth)) not in {function.name for function in functions}):
         raise SettingsError(f"{where}: the ground truth must call one of the functions. Correct the row.")
-    return Row(
-        id=read.id, category=category, question=read.question, functions=functions, ground_truth=truth, system=read.system
-    )
+    described = tuple(function.model_dump() for function in functions)
+    return Row(id=id, category=category, question=question, functions=described, ground_truth=truth, system=system)
 
 
 def row_toolbox(row: Row, *, open_objects: bool = False) -> Toolbox:

@@ -154,3 +154,44 @@ def test_a_file_that_cant_be_read_is_refused(tmp_path, content):
         path.write_bytes(content)
     with pytest.raises(SettingsError, match=r"mine\.jsonl can't be read"):
         read_rows(path)
+
+
+def published(row):
+    """A row and its answer in the form in which the leaderboard publishes them."""
+    messages = [{"role": "system", "content": row.system}] * (row.system is not None)
+    messages.append({"role": "user", "content": row.question})
+    asked = {"id": row.id, "question": [messages], "function": list(row.functions)}
+    return json.dumps(asked), json.dumps({"id": row.id, "ground_truth": [row.ground_truth]})
+
+
+def write_published(folder, name, rows):
+    (folder / "possible_answer").mkdir(exist_ok=True)
+    lines = [published(row) for row in rows]
+    (folder / name).write_text("\n".join(asked for asked, _ in lines), encoding="utf-8")
+    if rows[0].ground_truth is not None:
+        (folder / "possible_answer" / name).write_text("\n".join(answer for _, answer in lines), encoding="utf-8")
+    return folder / name
+
+
+@pytest.mark.parametrize(
+    ("category", "name"), [("simple", "BFCL_v4_simple.json"), ("live_multiple", "BFCL_v3_live_multiple.json"),
+                           ("irrelevance", "BFCL_v4_irrelevance.json")],
+)
+def test_rows_are_the_same_as_published_and_joined(rows, tmp_path, category, name):
+    assert read_rows(write_published(tmp_path, name, rows[category])) == rows[category]
+
+
+def test_published_rows_need_their_answers_and_one_user_message(rows, tmp_path):
+    path = write_published(tmp_path, "BFCL_v4_simple.json", rows["simple"][:3])
+    answers = tmp_path / "possible_answer" / path.name
+    answers.write_text("\n".join(answers.read_text().split("\n")[:2]))
+    with pytest.raises(SettingsError, match="line 3: the answers have no simple_python_2"):
+        read_rows(path)
+    answers.unlink()
+    with pytest.raises(SettingsError, match="possible_answer.*can't be read"):
+        read_rows(path)
+    for messages in ([], [{"role": "user", "content": "a"}] * 2, [{"role": "assistant", "content": "a"}]):
+        asked = {"id": "a", "question": [messages], "function": [FUNCTION]}
+        (tmp_path / "BFCL_v4_irrelevance.json").write_text(json.dumps(asked))
+        with pytest.raises(SettingsError, match="line 1"):
+            read_rows(tmp_path / "BFCL_v4_irrelevance.json")
