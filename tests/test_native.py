@@ -28,6 +28,7 @@ from local_react import (
     tool,
 )
 from local_react.language.native.formats import FORMATS, NativeFormat
+from local_react.language.native.standin import HERMES
 from local_react.language.native.write import write_native_call
 from local_react.language.template import ChatTemplate
 from local_react.llama.markup import MarkupVocabulary
@@ -331,3 +332,18 @@ def test_a_model_whose_template_knows_no_tools_is_told_what_to_do(tmp_path: Path
         with Model.load(path, n_threads=1) as model, pytest.raises(SettingsError, match="--template FILE") as refusal:
             run("x", model=model, tools=TOOLS, protocol="native")
         assert "tiny.gguf" in str(refusal.value) and json.dumps(list(FORMATS))[2:8] in str(refusal.value)
+
+
+@pytest.mark.slow
+def test_smollm2_makes_no_invalid_call_in_two_hundred_constrained_steps(smollm2: Model) -> None:
+    """At temperature 1, with a template of ours: its own one knows no tools."""
+    guards = Guards(max_steps=9, min_calls=8, max_step_tokens=100, max_thought_tokens=12, repeated_calls=False)
+    questions = [f"What is {number} and a half, and where is Ann?" for number in range(25)]
+    traces = run_many(
+        questions, model=smollm2, tools=TOOLS, protocol="native", template=ChatTemplate(HERMES), constrain=True,
+        sampling=Sampling(temperature=1.0, seed=1), guards=guards, n_parallel=5,
+    )
+    calls = [step.action for trace in traces for step in trace.steps if isinstance(step.action, Call)]
+    assert len(calls) == 200 and {each.name for each in calls} == set(TOOLS)
+    assert all(strictly_valid(trace) and trace.ending == "answered" for trace in traces)
+    assert all(trace.evaluated <= trace.n_tokens for trace in traces)
