@@ -36,7 +36,7 @@ SHARD_NAME = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelHeader:
     """What a model file says about itself; `n_ctx_train` is None where it doesn't say, `n_vocab` too. `arrays` are the short
-    ones of numbers in its metadata, such as those with one for each layer."""
+    ones of numbers in its metadata, such as those with one for each layer; `size_bytes` counts all parts of a split model."""
 
     architecture: str
     name: str
@@ -57,7 +57,7 @@ def judge_model_file(path: Path) -> ModelHeader:
     """
     path = Path(path)
     header, size = read_file_header(path)
-    _check_parts(path, header)
+    size += _check_parts(path, header)
     architecture = _check_architecture(path, header)
     _check_layers(path, header, architecture)
     n_ctx_train = header.metadata.get(f"{architecture}.context_length")
@@ -148,12 +148,12 @@ def _check_kind(path: Path, status: os.stat_result) -> None:
         raise ModelFileError(path, "is empty", AGAIN)
 
 
-def _check_parts(path: Path, header: Header) -> None:
-    """Checks that all parts of a split model are there, and that `path` is the first of them."""
+def _check_parts(path: Path, header: Header) -> int:
+    """Checks that all parts of a split model are there, and that `path` is the first of them; returns the bytes of the rest."""
     count, number = header.metadata.get("split.count", 0), header.metadata.get("split.no", 0)
     named = SHARD_NAME.fullmatch(path.name)
     if not isinstance(count, int) or count < 2:
-        return
+        return 0
     if named is None or int(named[3]) != count:
         raise ModelFileError(path, f"is one of {count} parts of a model, and its name doesn't say which",
                              f"Give each part the name it had: NAME-00001-of-{count:05}.gguf and so on.")
@@ -164,8 +164,7 @@ def _check_parts(path: Path, header: Header) -> None:
     if number != 0:
         raise ModelFileError(path, f"is a later one of {count} parts of a model",
                              f"Give the first part, {parts[0].name}.")
-    for part in parts[1:]:
-        read_file_header(part)
+    return sum(read_file_header(part)[1] for part in parts[1:])
 
 
 def _check_architecture(path: Path, header: Header) -> str:

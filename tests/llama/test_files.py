@@ -191,7 +191,10 @@ def write_parts(folder: Path, *, count: int = 3) -> list[Path]:
 
 
 def test_the_first_part_of_a_whole_split_model_passes(tmp_path):
-    assert judge_model_file(write_parts(tmp_path)[0]).architecture == "llama"
+    parts = write_parts(tmp_path)
+    header = judge_model_file(parts[0])
+    assert header.architecture == "llama"
+    assert header.size_bytes == sum(part.stat().st_size for part in parts), "all of it must be held in memory"
 
 
 def test_a_missing_part_is_named(tmp_path):
