@@ -149,7 +149,7 @@ def _check_kind(path: Path, status: os.stat_result) -> None:
 
 
 def _check_parts(path: Path, header: Header) -> int:
-    """Checks that all parts of a split model are there, and that `path` is the first of them; returns the bytes of the rest."""
+    """Checks that all parts of a split model are there and that `path` is the first of them; returns the bytes of the rest."""
     count, number = header.metadata.get("split.count", 0), header.metadata.get("split.no", 0)
     named = SHARD_NAME.fullmatch(path.name)
     if not isinstance(count, int) or count < 2:
