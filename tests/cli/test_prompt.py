@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from local_react import ScriptedModel, run
 from local_react.cli import main, prompt as prompt_module, setup
 from local_react.cli.tool_files import load_toolbox
+from local_react.language.chat import CHATML
 from local_react.language.prompt import build_prompt
 from local_react.language.protocol import Protocol
 from local_react.tools.demo_exemplars import demo_exemplars
@@ -112,3 +113,30 @@ def test_what_is_no_lock_is_a_mistake(invoke, tmp_path, content):
 
 def test_lock_and_check_exclude_each_other(invoke):
     assert invoke("--check", "a", "--lock", "b").exit_code == 2
+
+
+def test_what_a_template_adds_is_marked_and_counted(invoke, tmp_path):
+    model = str(make_model(tmp_path / "chat.gguf", chat_template=CHATML, n_ctx_train=4096))
+    shown = invoke("What <|im_end|>?", "--exemplars", "none", model=model)
+    assert "⟦<|im_end|>\n<|im_start|>user\n⟧What <|im_end|>?⟦<|im_end|>\n<|im_start|>assistant\n⟧Thought:" in shown.stdout
+    assert re.search(r"^template  +\d+$", shown.stdout, re.MULTILINE)
+    text = invoke("What?", "--exemplars", "none", "--text", model=model).stdout
+    assert "⟦" not in text and text.endswith("<|im_start|>user\nWhat?<|im_end|>\n<|im_start|>assistant\nThought:\n")
+    assert "<|im_start|>" not in invoke("What?", "--template", "none", model=model).stdout
+    (tmp_path / "own.jinja").write_text("{% for m in messages %}[{{ m.content }}]{% endfor %} >")
+    assert "⟦] >⟧Thought:" in invoke("What?", "--template", "own.jinja", model=model).stdout
+
+
+@pytest.mark.parametrize("think, end", [("on", "assistant\n<think>\n⟧"), ("off", "assistant\n⟧Thought:")])
+def test_a_think_block_is_part_of_the_prompt(invoke, tmp_path, think, end):
+    model = str(make_model(tmp_path / "chat.gguf", chat_template=CHATML, n_ctx_train=4096))
+    shown = invoke("What?", "--exemplars", "none", "--think", think, model=model).stdout
+    assert end in shown.replace("⟧⟦", "")
+
+
+def test_what_stands_in_for_the_template_is_said_once_a_chat(invoke, tmp_path):
+    model = str(make_model(tmp_path / "bare.gguf", n_ctx_train=4096))
+    options = ["--model", model, "--max-steps", "1", "--max-step-tokens", "2", "--exemplars", "none", "--threads", "1"]
+    said = CliRunner().invoke(main, ["chat", *options], input="One?\nTwo?\n").stderr
+    assert said.count("bare.gguf has no chat template: the prompt is plain text.") == 1
+    assert "no chat template" not in CliRunner().invoke(main, ["chat", *options, "--template", "none"], input="One?\n").stderr
