@@ -107,9 +107,9 @@ class ConstrainedGeneration(Generation):
         ids = vocabulary.tokenize(piece + forced)
         last = vocabulary.piece(ids[-1])
         before = self._place.feed(vocabulary.join(ids[:-1]))
-        if not before.feed(last).is_complete and any(
-            not before.feed(longer).is_dead for longer in vocabulary.longer_pieces(last)
-        ):
+        behind = before.feed(last)
+        following = [byte for byte in range(256) if behind.allows(byte)]
+        if any(not before.feed(longer).is_dead for longer in vocabulary.longer_pieces(last, following)):
             ids.pop()
         return ids if sum(len(vocabulary.piece(id)) for id in ids) > len(piece) else []
 

@@ -7,7 +7,7 @@ a control token. Invariant: `join(tokenize(text)) == text`, as for the plain one
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 
 from local_react.llama.vocabulary import Vocabulary
@@ -47,10 +47,11 @@ class MarkupVocabulary:
         """The bytes of a run of tokens."""
         return self.plain.join(ids)
 
-    def longer_pieces(self, prefix: bytes) -> Iterator[bytes]:
-        """The bytes of every token that begins with `prefix` and goes on; those of the names come last."""
-        yield from self.plain.longer_pieces(prefix)
-        yield from (name for name in self.markup if name.startswith(prefix) and name != prefix)
+    def longer_pieces(self, prefix: bytes, following: Collection[int]) -> Iterator[bytes]:
+        """The bytes of every token that goes on behind `prefix` with one of the `following` bytes; names come last."""
+        yield from self.plain.longer_pieces(prefix, following)
+        n = len(prefix)
+        yield from (name for name in self.markup if name.startswith(prefix) and len(name) > n and name[n] in following)
 
     def is_end(self, token: int) -> bool:
         """Whether the token ends a generation."""

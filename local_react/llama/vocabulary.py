@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
@@ -125,13 +125,16 @@ class Vocabulary:
                 return buffer.raw[:n]
             size = -n
 
-    def longer_pieces(self, prefix: bytes) -> Iterator[bytes]:
-        """The bytes of every token that begins with `prefix` and goes on, in order; control tokens are left out."""
+    def longer_pieces(self, prefix: bytes, following: Iterable[int]) -> Iterator[bytes]:
+        """The bytes of every token that goes on behind `prefix` with one of the `following` bytes; control tokens are
+        left out. A prefix may have thousands of such tokens (a blank has), so only the ranges asked for are walked."""
         pieces = self._sorted_pieces
-        for index in range(bisect_right(pieces, prefix), len(pieces)):
-            if not pieces[index].startswith(prefix):
-                return
-            yield pieces[index]
+        for byte in following:
+            head = prefix + bytes((byte,))
+            for index in range(bisect_left(pieces, head), len(pieces)):
+                if not pieces[index].startswith(head):
+                    break
+                yield pieces[index]
 
     @cached_property
     def _sorted_pieces(self) -> list[bytes]:

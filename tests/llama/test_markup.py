@@ -50,9 +50,10 @@ def test_markup_is_text_and_no_end_while_the_plain_vocabulary_stays_as_it_is(mod
 
 def test_longer_pieces_hold_the_markup(model: Model) -> None:
     vocabulary = MarkupVocabulary(model.vocabulary, NAMES)
-    assert b"<escape>" in set(vocabulary.longer_pieces(b"<"))
-    assert b"<escape>" not in set(model.vocabulary.longer_pieces(b"<"))
-    assert b"<escape>" not in set(vocabulary.longer_pieces(b"<escape>"))
+    assert b"<escape>" in set(vocabulary.longer_pieces(b"<", range(256)))
+    assert b"<escape>" not in set(vocabulary.longer_pieces(b"<", b"abc"))
+    assert b"<escape>" not in set(model.vocabulary.longer_pieces(b"<", range(256)))
+    assert b"<escape>" not in set(vocabulary.longer_pieces(b"<escape>", range(256)))
 
 
 def test_without_markup_it_is_the_plain_one(model: Model) -> None:

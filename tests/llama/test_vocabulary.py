@@ -76,3 +76,12 @@ def test_bos_is_told_as_the_model_wants_it(smollm2: Model, gemma: Model, tmp_pat
     for wants in (True, False):
         with Model.load(make_model(tmp_path / "bos.gguf", add_bos_token=wants), n_threads=1) as model:
             assert model.vocabulary.wants_bos is wants
+
+
+def test_longer_pieces_are_those_of_the_bytes_asked_for(smollm2):
+    vocabulary = smollm2.vocabulary
+    pieces = {vocabulary.piece(token) for token in range(vocabulary.n_tokens) if not vocabulary.is_control(token)}
+    longer = {piece for piece in pieces if piece.startswith(b" th") and len(piece) > 3}
+    assert set(vocabulary.longer_pieces(b" th", range(256))) == longer
+    assert set(vocabulary.longer_pieces(b" th", b"ei")) == {piece for piece in longer if piece[3:4] in (b"e", b"i")} != set()
+    assert not list(vocabulary.longer_pieces(b" th", ()))
