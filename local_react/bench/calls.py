@@ -120,6 +120,13 @@ def find_call_arm(name: str) -> CallArm:
     return CALL_ARMS[name]
 
 
+def call_pairs(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Each free arm with the constrained one that is like it, where both are there."""
+    known = list(names)
+    pairs = [(name, name.replace("free", "constrained", 1)) for name in known if name.startswith("free")]
+    return [pair for pair in pairs if pair[1] in known]
+
+
 def score_calls(calls: Iterable[Called]) -> list[CallScore]:
     """The score of each arm by model and category, in the order in which they first occur."""
     groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)

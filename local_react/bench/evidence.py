@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from local_react.bench.forecast import Forecast, forecast
 from local_react.bench.grading import Grade, Judge, grade
+from local_react.bench.items import MODEL_KEYS, Item
 from local_react.bench.ledger import Ledger, add_ledgers, keep_ledger
 from local_react.bench.microscope import Place, find_places
 from local_react.bench.results import Begun, Missed, Recorded, Results
@@ -45,11 +47,38 @@ class Evidence:
     n_damaged: int = 0
 
 
+class ArmNames:
+    """Tells arms of one name apart that ran with other settings: their figures must not be added up.
+
+    The settings that a name is seen with first have the bare name; others get what differs behind it, as in
+    "free [max_steps=3]".
+    """
+
+    def __init__(self) -> None:
+        self._first: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def name(self, item: Item) -> str:
+        """The name of an item's arm."""
+        settings = _flatten(item)
+        first = self._first.setdefault((item.model_name, item.arm.name), settings)
+        changed = [f"{name}={value}" for name, value in settings.items() if first.get(name, ...) != value]
+        changed += [f"no {name}" for name in first if name not in settings]
+        return f"{item.arm.name} [{', '.join(changed)}]" if changed else item.arm.name
+
+
+def _flatten(item: Item) -> dict[str, Any]:
+    """All settings of an item but task, seed and temperature, by name."""
+    model = {name: item.model[name] for name in MODEL_KEYS if name in item.model}
+    guards = dict(item.limits) | dict(item.arm.guards)
+    return item.arm.settings() | {"guards": None} | guards | model | {"n_parallel": item.n_parallel}
+
+
 def gather(results: Results, judges: Mapping[str, Judge] | None = None) -> Evidence:
     """Read a results folder. `judges` decide about answers by world; of a world without one, the recorded verdict counts."""
     evidence = Evidence()
     ledgers: dict[tuple[str, str], list[Ledger]] = defaultdict(list)
     n_kept: dict[tuple[str, str], int] = defaultdict(int)
+    names = ArmNames()
     for entry in results:
         match entry:
             case Begun():
@@ -57,21 +86,22 @@ def gather(results: Results, judges: Mapping[str, Judge] | None = None) -> Evide
             case Missed():
                 evidence.missed.append(entry)
             case Recorded(item=item):
-                found = grade(entry, (judges or {}).get(item.task.world))
+                arm = names.name(item)
+                found = replace(grade(entry, (judges or {}).get(item.task.world)), arm=arm)
                 evidence.grades.append(found)
                 evidence.models.setdefault(item.model_name, item.model)
                 evidence.limits = item.limits
                 evidence.places += find_places(entry.trace, item.key)
                 try:
-                    ledgers[item.model_name, item.arm.name].append(keep_ledger(entry.trace))
+                    ledgers[item.model_name, arm].append(keep_ledger(entry.trace))
                     foreseen = forecast(entry.trace)
                 except TraceError:
                     foreseen = None  # an episode that broke off before its prompt has no tokens to account for
                 if foreseen is not None:
-                    evidence.forecasts.setdefault((item.model_name, item.arm.name), []).append(foreseen)
+                    evidence.forecasts.setdefault((item.model_name, arm), []).append(foreseen)
                 for failure in sorted({*found.failures, *found.codes}):
-                    if n_kept[item.arm.name, failure] < N_EXAMPLES:
-                        n_kept[item.arm.name, failure] += 1
+                    if n_kept[arm, failure] < N_EXAMPLES:
+                        n_kept[arm, failure] += 1
                         evidence.examples.append(Example(failure, found, entry))
     evidence.ledgers = {key: add_ledgers(kept) for key, kept in ledgers.items()}
     evidence.n_damaged = results.n_damaged

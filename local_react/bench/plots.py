@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 
 from matplotlib import rc_context
@@ -38,10 +39,10 @@ def draw_intervals(name: str, groups: Mapping[str, Mapping[str, Interval]], *, l
                 if low is not None and high is not None:
                     axes.plot([low, high], [at, at], color=COLOURS[index % len(COLOURS)], linewidth=1.6, alpha=0.75)
             axes.plot([interval[0] for _, interval in shown], [at for at, _ in shown], "o", markersize=4.5,
-                      color=COLOURS[index % len(COLOURS)], label=series)
-        axes.set_yticks(range(len(rows)), rows)
+                      color=COLOURS[index % len(COLOURS)], label=_plain(series))
+        axes.set_yticks(range(len(rows)), list(map(_plain, rows)))
         axes.set_ylim(len(rows) - 0.4, -0.6)
-        axes.set_xlabel(label)
+        axes.set_xlabel(_plain(label))
         axes.grid(axis="x", color="#dddddd", linewidth=0.6)
         if is_share:
             axes.set_xlim(-0.02, 1.02)
@@ -62,10 +63,11 @@ def draw_stacks(name: str, bars: Mapping[str, Mapping[str, float]], *, label: st
         left = [0.0] * len(bars)
         for index, part in enumerate(parts):
             values = [bar.get(part, 0.0) for bar in bars.values()]
-            axes.barh(list(bars), values, left=left, color=COLOURS[index % len(COLOURS)], label=part, height=0.7)
+            axes.barh(list(map(_plain, bars)), values, left=left, color=COLOURS[index % len(COLOURS)], label=_plain(part),
+                      height=0.7)
             left = [start + value for start, value in zip(left, values)]
         axes.invert_yaxis()
-        axes.set_xlabel(label)
+        axes.set_xlabel(_plain(label))
         if parts:
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.02), frameon=False)
         return _to_svg(figure, name)
@@ -77,9 +79,9 @@ def draw_lines(name: str, lines: Mapping[str, Sequence[tuple[float, float]]], *,
         figure = Figure(figsize=(6.4, 3.2))
         axes = figure.add_subplot()
         for index, (line, points) in enumerate(lines.items()):
-            axes.plot([x for x, _ in points], [y for _, y in points], color=COLOURS[index % len(COLOURS)], label=line)
-        axes.set_xlabel(x_label)
-        axes.set_ylabel(y_label)
+            axes.plot([x for x, _ in points], [y for _, y in points], color=COLOURS[index % len(COLOURS)], label=_plain(line))
+        axes.set_xlabel(_plain(x_label))
+        axes.set_ylabel(_plain(y_label))
         axes.set_ylim(bottom=0)
         axes.grid(color="#dddddd", linewidth=0.6)
         axes.legend(frameon=False)
@@ -93,17 +95,25 @@ def draw_grid(name: str, grid: Sequence[tuple[str, Sequence[float | None]]], *, 
         axes = figure.add_subplot()
         values = [[float("nan") if value is None else value for value in row] for _, row in grid]
         image = axes.imshow(values, aspect="auto", vmin=0, vmax=1, cmap="viridis")
-        axes.set_yticks(range(len(grid)), [tool for tool, _ in grid])
-        axes.set_xlabel(label)
+        axes.set_yticks(range(len(grid)), [_plain(tool) for tool, _ in grid])
+        axes.set_xlabel(_plain(label))
         figure.colorbar(image, ax=axes, fraction=0.03)
         return _to_svg(figure, name)
+
+
+def _plain(text: str) -> str:
+    """A name that means itself: matplotlib reads what stands between two dollar signs as a formula."""
+    return text.replace("$", r"\$")
 
 
 def _to_svg(figure: Figure, name: str) -> str:
     """The figure as an `svg` element of its own ids, as wide as the page lets it be."""
     buffer = io.StringIO()
     FigureCanvasSVG(figure)
-    figure.savefig(buffer, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
+    with warnings.catch_warnings():
+        # The reader's browser has the glyphs; here they are only measured.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        figure.savefig(buffer, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     prefix = re.sub(r"\W+", "-", name)

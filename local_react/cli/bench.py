@@ -16,6 +16,8 @@ from typing import Any
 import click
 
 from local_react.bench.arms import ARMS
+from local_react.bench.call_report import build_call_report, calls_table, reasons_table
+from local_react.bench.calls import call_pairs, score_calls
 from local_react.bench.catalogue import BENCHMARKS, Benchmark
 from local_react.bench.comparison import compare, correct_together
 from local_react.bench.environment import describe_environment, write_command
@@ -24,14 +26,14 @@ from local_react.bench.execution import Execution, Progress
 from local_react.bench.forecast import forecast_sections
 from local_react.bench.matrix import Matrix, make_matrix, read_matrix
 from local_react.bench.report import build_report
-from local_react.bench.results import Results, open_results
+from local_react.bench.results import Called, Recorded, Results, open_results
 from local_react.bench.scores import score_arms
 from local_react.bench.tables import classes_table, codes_table, comparisons_table, episodes_table, steps_table
 from local_react.bench.task import World
 from local_react.bench.worlds.catalogue import WORLDS
 from local_react.cli.bench_calls import CALL_BENCHMARKS, call_command
 from local_react.cli.bench_options import load_named, make_worlds, matrix_keys, with_run_options
-from local_react.cli.bench_output import gather_all, write_report, write_tables
+from local_react.cli.bench_output import called, gather_all, write_report, write_tables
 from local_react.cli.bench_progress import shown_progress
 from local_react.cli.bench_speed import SPEED_QUESTION, speed_command
 from local_react.cli.streams import Hint, open_console, say, take_stdout
@@ -111,12 +113,13 @@ def run_command(
 def score_command(context: click.Context, folders: tuple[str, ...]) -> None:
     """Score the episodes of results folders, without a model."""
     answers = take_stdout(context)
-    evidence = gather_all(folders)
+    evidence, calls = gather_all(folders), score_calls(called(folders))
     scores = score_arms(evidence.grades)
     write_tables(answers, (steps_table(scores), codes_table(scores), episodes_table(scores), classes_table(scores)))
+    write_tables(answers, (calls_table(calls), reasons_table(calls)))
     document = {
-        "scores": [score.write() for score in scores], "n_damaged": evidence.n_damaged,
-        "missed": [[one.what, one.why] for one in evidence.missed],
+        "scores": [score.write() for score in scores], "calls": [score.write() for score in calls],
+        "n_damaged": evidence.n_damaged, "missed": [[one.what, one.why] for one in evidence.missed],
     }
     answers.write(write_json(document, answers.encoding))
 
@@ -154,7 +157,13 @@ def compare_command(context: click.Context, first: str, second: str) -> None:
 def report_command(context: click.Context, folders: tuple[str, ...], title: str | None, output: str | None) -> None:
     """Write the report of results folders, without a model: HTML, Markdown and JSON."""
     answers = take_stdout(context)
-    document = build_report(gather_all(folders), title=title or ", ".join(Path(folder).name for folder in folders))
+    title = title or ", ".join(Path(folder).name for folder in folders)
+    entries = [entry for folder in folders for entry in Results(folder)]
+    arms = dict.fromkeys(str(entry.values["arm"]) for entry in entries if isinstance(entry, Called))
+    if arms and not any(isinstance(entry, Recorded) for entry in entries):
+        document = build_call_report(entries, title=title, question="", pairs=call_pairs(arms))
+    else:
+        document = build_report(gather_all(folders), title=title)
     write_report(document, output or folders[0])
     answers.write(write_json(document.data, answers.encoding))
 

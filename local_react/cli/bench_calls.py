@@ -12,7 +12,7 @@ import click
 
 from local_react.bench.bfcl import Row, read_rows
 from local_react.bench.call_report import build_call_report, calls_table, reasons_table
-from local_react.bench.calls import ARGUMENT_ARMS, LEADERBOARD_ARMS, find_call_arm, run_calls, score_calls
+from local_react.bench.calls import ARGUMENT_ARMS, LEADERBOARD_ARMS, call_pairs, find_call_arm, run_calls, score_calls
 from local_react.bench.environment import describe_environment, write_command
 from local_react.bench.matrix import ModelOptions
 from local_react.bench.results import Called, Results, open_results
@@ -72,10 +72,9 @@ def call_command(name: str) -> click.Command:
         results = Results(output)
         entries = list(results)
         scores = score_calls(entry for entry in entries if isinstance(entry, Called))
-        pairs = [(free, free.replace("free", "constrained")) for free in names if free.startswith("free")]
         document = build_call_report(
             entries, title=f"Benchmark {name}", question=question, n_damaged=results.n_damaged,
-            pairs=[pair for pair in pairs if pair[1] in names],
+            pairs=call_pairs(names),
         )
         write_report(document, output)
         write_tables(answers, (calls_table(scores), reasons_table(scores)))

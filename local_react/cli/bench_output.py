@@ -8,7 +8,7 @@ from pathlib import Path
 from local_react.bench.document import Document, Table, render_html, render_markdown
 from local_react.bench.evidence import Evidence, add_evidence, gather
 from local_react.bench.grading import Judge
-from local_react.bench.results import Results
+from local_react.bench.results import Called, Results
 from local_react.bench.worlds.catalogue import WORLDS, make_world
 from local_react.cli.streams import Answers
 from local_react.cli.text import make_visible, write_json
@@ -37,6 +37,11 @@ def gather_all(folders: Sequence[str]) -> Evidence:
     """The evidence of several results folders. Worlds that have a name judge anew; of others the recorded verdicts count."""
     judges: dict[str, Judge] = {name: make_world(name).judge for name in WORLDS}
     return add_evidence(gather(Results(folder), judges) for folder in folders)
+
+
+def called(folders: Sequence[str]) -> list[Called]:
+    """The single calls in several results folders."""
+    return [entry for folder in folders for entry in Results(folder) if isinstance(entry, Called)]
 
 
 def write_tables(answers: Answers, tables: Sequence[Table]) -> None:

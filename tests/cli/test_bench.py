@@ -235,3 +235,10 @@ def test_without_the_packages_of_the_extra_the_message_names_them(folder):
     code = ("import sys; sys.modules['scipy'] = None\nfrom local_react.cli import main\nmain(['bench', 'list'])")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), cwd=folder, timeout=60)
     assert done.returncode == 2 and "scipy" in done.stderr and "local_react[bench]" in done.stderr
+
+
+def test_a_report_of_single_calls_needs_no_model_either(random_model, folder):
+    (folder / "own.jsonl").write_text(json.dumps(ROW) + "\n")
+    asked = document(invoke("bfcl", "--rows", "own.jsonl", "--model", random_model, "--threads", "1", "--output", "out"))
+    assert document(invoke("report", "out"))["scores"] == asked["scores"]
+    assert document(invoke("score", "out"))["calls"] == asked["scores"]

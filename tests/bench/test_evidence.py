@@ -1,0 +1,69 @@
+"""The evidence of a folder: everything is read, and runs with other settings are told apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from local_react.bench.arms import FREE
+from local_react.bench.evidence import N_EXAMPLES, ArmNames, add_evidence, gather
+from local_react.bench.items import Item
+from local_react.bench.results import Results
+from tests.bench.colours import Colours
+from tests.bench.test_execution import VALUES, execute
+
+ITEM = Item(model={"name": "tiny.gguf", "sha256": "x", "n_ctx": 512}, arm=FREE, task=Colours().tasks(1)[0], seed=0,
+            temperature=0.0, limits={"max_steps": 3})
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({}, "free"),
+        ({"seed": 5, "temperature": 0.7}, "free"),
+        ({"task": Colours().tasks(2)[1]}, "free"),
+        ({"limits": {"max_steps": 4}}, "free [max_steps=4]"),
+        ({"limits": {}}, "free [no max_steps]"),
+        ({"arm": replace(FREE, strict=False)}, "free [strict=False]"),
+        ({"arm": replace(FREE, guards=(("max_steps", 9),))}, "free [max_steps=9]"),
+        ({"n_parallel": 2}, "free [n_parallel=2]"),
+        ({"model": {"name": "tiny.gguf", "sha256": "y", "n_ctx": 512}}, "free [sha256=y]"),
+        ({"model": {"name": "other.gguf", "sha256": "y"}}, "free"),
+    ],
+)
+def test_an_arm_of_the_same_name_with_other_settings_has_a_name_of_its_own(changes, name):
+    names = ArmNames()
+    assert names.name(ITEM) == "free"
+    assert names.name(replace(ITEM, **changes)) == name
+    assert names.name(ITEM) == "free"
+
+
+def test_runs_with_other_limits_in_one_folder_are_not_added_up(tmp_path):
+    execute(tmp_path)
+    execute(tmp_path, VALUES | {"limits": {"max_steps": 2}})
+    evidence = gather(Results(tmp_path))
+    counts = {arm: sum(grade.arm == arm for grade in evidence.grades) for arm in {grade.arm for grade in evidence.grades}}
+    assert counts == {"free": 3, "lenient": 3, "free [max_steps=2]": 3, "lenient [max_steps=2]": 3}
+    assert {arm for _, arm in evidence.ledgers} == set(counts)
+
+
+def test_a_judge_goes_before_the_recorded_verdict(tmp_path):
+    execute(tmp_path)
+    assert not any(grade.is_right for grade in gather(Results(tmp_path), {"colours": lambda task, answer: False}).grades)
+    assert any(grade.is_right for grade in gather(Results(tmp_path), {"other": lambda task, answer: False}).grades)
+
+
+def test_several_folders_are_added_up(tmp_path):
+    execute(tmp_path)
+    one = gather(Results(tmp_path))
+    two = add_evidence([gather(Results(tmp_path)), gather(Results(tmp_path))])
+    assert len(two.grades) == 2 * len(one.grades)
+    assert all(two.ledgers[key].n_tokens == 2 * ledger.n_tokens for key, ledger in one.ledgers.items())
+
+
+def test_a_few_examples_of_each_failure_are_kept(tmp_path):
+    execute(tmp_path, VALUES | {"n_tasks": 9})
+    evidence = gather(Results(tmp_path))
+    kinds = [(example.grade.arm, example.of) for example in evidence.examples]
+    assert kinds and max(kinds.count(kind) for kind in kinds) == N_EXAMPLES
