@@ -16,7 +16,7 @@ from local_react.author import Author
 from local_react.decode.completion import Completion, join_step
 from local_react.decode.generate import Decoder, Generation
 from local_react.decode.message import MessageScanner
-from local_react.decode.transcript import Transcript
+from local_react.decode.transcript import Owner, Transcript
 from local_react.grounding import Candidates
 from local_react.language.native.conversation import Frames
 from local_react.language.native.formats import NativeFormat, format_of
@@ -62,9 +62,10 @@ class MessagePen(Pen):
 
     def write_observation(self, observation: Observation, number: int) -> None:
         """Write what came back, as the result of the call; where there was no call, as a message of the user."""
-        text, owner = observation.text, "observation"
-        if observation.kind == "notice":
-            text, owner = f"{self._protocol.label('notice')} {text}", "program"
+        text = observation.text
+        owner: Owner = "observation" if observation.kind == "observation" else "program"
+        if owner == "program":
+            text = f"{self._protocol.label('notice')} {text}"
         if self._behind is not None:
             # A second text goes with the first one: many templates refuse two messages in a row.
             text = f"\n{text}"

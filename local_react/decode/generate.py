@@ -9,17 +9,22 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Sequence
-from typing import Protocol as Interface
+from typing import Protocol as Interface, Union
 
 import numpy as np
 
 from local_react.decode.completion import Completion, Reason, TokenChoice, TokenLogprob
+from local_react.decode.message import MessageScanner
 from local_react.decode.stop import StopScanner
 from local_react.decode.tag import TagScanner
 from local_react.decode.transcript import Transcript
 from local_react.errors import ContextOverflow
 from local_react.llama.context import Chunk
 from local_react.llama.sampling import Sampling, logprobs
+
+
+Scanner = Union[StopScanner, TagScanner, MessageScanner]
+"""What says where a text ends: at a label, a tag, or as a message in a native format does."""
 
 
 class SamplerLike(Interface):
@@ -64,7 +69,7 @@ class Generation:
     """
 
     def __init__(
-        self, transcript: Transcript, sampler: SamplerLike, scanner: StopScanner | TagScanner, *, max_tokens: int,
+        self, transcript: Transcript, sampler: SamplerLike, scanner: Scanner, *, max_tokens: int,
         n_top_logprobs: int | None = None, on_text: Callable[[str], None] | None = None,
     ) -> None:
         self.transcript = transcript
