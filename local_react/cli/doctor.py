@@ -34,7 +34,7 @@ from local_react.llama.sampling import Sampling
 from local_react.runs import AnyModel
 from local_react.version import VERSION
 
-PACKAGES = ("llama-cpp-python", "llguidance", "outlines", "huggingface-hub", "numpy")
+PACKAGES = ("llama-cpp-python", "llguidance", "outlines-core", "huggingface-hub", "numpy")
 SMOKE_PROMPT = "The capital of France is"
 SMOKE_TOKENS = 8
 
