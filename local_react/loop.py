@@ -20,7 +20,7 @@ from local_react.grounding import Sightings
 from local_react.guards import CallHistory
 from local_react.language import notices
 from local_react.language.arguments import Misfit, fit_arguments
-from local_react.language.native.read import read_answer
+from local_react.language.native.read import read_answer, split_thinking
 from local_react.language.observation import cut
 from local_react.language.parse import parse_step
 from local_react.language.prompt import Prompt
@@ -120,6 +120,9 @@ class Episode:
         thought = b"".join(completion.pieces[: completion.n_thought_pieces]).decode("utf-8", "replace").strip()
         action = b"".join(completion.pieces[completion.n_thought_pieces :]).decode("utf-8", "replace")
         read = parse_step(action.lstrip("\n"), protocol, toolbox, strict=self._setup.strict, truncated=is_cut)
+        if protocol.native is not None:
+            thought, thinking = split_thinking(thought)
+            return replace(read, thought=thought or None, thinking=thinking or None)
         return replace(read, thought=thought or None)
 
     def _seen_in(self, action: Action) -> dict[str, Any]:

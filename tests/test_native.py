@@ -347,3 +347,35 @@ def test_smollm2_makes_no_invalid_call_in_two_hundred_constrained_steps(smollm2:
     assert len(calls) == 200 and {each.name for each in calls} == set(TOOLS)
     assert all(strictly_valid(trace) and trace.ending == "answered" for trace in traces)
     assert all(trace.evaluated <= trace.n_tokens for trace in traces)
+
+
+THINKING = QWEN.replace("assistant\\n' }}{% endif %}\n", "assistant\\n' }}{% if enable_thinking %}{{ '<think>\\n' }}{% endif %}{% endif %}\n")
+
+
+def test_a_think_block_comes_before_the_first_message_and_is_no_part_of_it() -> None:
+    assert THINKING != QWEN
+    one = call(FORMATS["hermes"], "find", what="Ann")
+    trace = play(["I could <tool_call> now.</think>\n\n", one, "There."], template=ChatTemplate(THINKING), think="on")
+    assert trace.steps[0].action == Call("find", {"what": "Ann"}) and trace.answer == "There."
+    assert "<|im_start|>assistant\n<think>\nI could <tool_call> now.</think>\n\n<tool_call>\n{" in transcript(trace)
+    assert first_difference(trace, replay(trace)) is None
+
+
+def test_a_model_may_think_again_before_any_later_message() -> None:
+    thought = "<think>\nI could <tool_call> now.\n</think>\n\n"
+    one = call(FORMATS["hermes"], "find", what="Ann")
+    trace = play([thought + one, thought + "There."], template=ChatTemplate(QWEN))
+    assert trace.steps[0].action == Call("find", {"what": "Ann"}) and trace.answer == "There."
+    assert trace.steps[1].action.thinking == "I could <tool_call> now."
+
+
+def test_a_think_block_that_has_no_end_is_closed_before_a_call_is_forced(tiny: Model) -> None:
+    opening = "{% if add_generation_prompt %}{{ '<think>\\n' }}{% endif %}"
+    guards = Guards(max_steps=2, min_calls=1, max_think_tokens=5, max_thought_tokens=4, max_step_tokens=70)
+    trace = run(
+        "What?", model=tiny, tools=TOOLS, protocol=Protocol.preset("native", native="hermes"), guards=guards,
+        template=ChatTemplate(QWEN + opening), constrain=True, sampling=Sampling(temperature=1.0),
+    )
+    assert strictly_valid(trace) and trace.ending == "answered"
+    text = transcript(trace)
+    assert text.count("<think>") >= 1 and "</think>" in text[: text.index("<tool_call>\n{\"name\": \"" + trace.steps[0].action.name)]

@@ -22,7 +22,6 @@ from local_react.errors import ContextOverflow
 from local_react.llama.context import Chunk
 from local_react.llama.sampling import Sampling, logprobs
 
-
 Scanner = Union[StopScanner, TagScanner, MessageScanner]
 """What says where a text ends: at a label, a tag, or as a message in a native format does."""
 

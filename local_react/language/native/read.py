@@ -43,9 +43,17 @@ def read_message(
 
 def read_answer(text: str) -> Answer:
     """A message that can only be an answer, whatever it looks like."""
-    start = max(text.find(THINK_TAGS[1]) + len(THINK_TAGS[1]), 0) if THINK_TAGS[1] in text else 0
-    thinking = re.sub("|".join(map(re.escape, THINK_TAGS)), "", text[:start]).strip()
-    return Answer(text[start:].replace("\r\n", "\n").strip(), thinking=thinking or None)
+    answer, thinking = split_thinking(text.replace("\r\n", "\n"))
+    return Answer(answer, thinking=thinking or None)
+
+
+def split_thinking(text: str) -> tuple[str, str]:
+    """What stands behind the think block that a text may begin with, and what stands in it."""
+    opening, closing = THINK_TAGS
+    head, found, rest = text.rpartition(closing)
+    if not found and text.lstrip().startswith(opening):
+        head, rest = text, ""
+    return rest.strip(), head.replace(opening, "").replace(closing, "").strip()
 
 
 def call_end(text: str, format: NativeFormat) -> int | None:

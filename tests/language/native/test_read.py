@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from local_react.errors import SettingsError
 from local_react.language.native.formats import FORMATS, find_format, format_of
-from local_react.language.native.read import read_answer, read_message
+from local_react.language.native.read import read_answer, read_message, split_thinking
 from local_react.language.parse import parse_step
 from local_react.language.protocol import Protocol
 from local_react.language.signature import Parameter, Signature
@@ -193,6 +193,14 @@ def test_a_message_that_must_be_an_answer_is_one_whatever_it_looks_like() -> Non
     call = hermes('{"name": "now", "arguments": {}}')
     assert read_answer(f"<think>x</think>\n{call}") == Answer(call)
     assert read_answer("5") == Answer("5")
+
+
+@pytest.mark.parametrize(("text", "behind", "inside"), [
+    ("5", "5", ""), ("<think>a</think> 5", "5", "a"), ("a</think>5", "5", "a"), ("<think>\na", "", "a"), ("", "", ""),
+    ("a <think> b", "a <think> b", ""),
+])
+def test_a_thought_is_told_from_what_was_thought_before_it(text: str, behind: str, inside: str) -> None:
+    assert split_thinking(text) == (behind, inside)
 
 
 def test_the_one_parser_reads_native_messages() -> None:
