@@ -120,6 +120,10 @@ LENIENT = replace(FREE, name="lenient", strict=False)
 CONSTRAINED = replace(FREE, name="constrained", constrain=True)
 
 WITHOUT_STOP = replace(FREE, name="free-no-stop", guards=(("one_action", False), ("stop_strings", False)))
+"""The model writes on to the end of its budget, its own observations included."""
+
+STOP_ONLY = replace(FREE, name="free-stop-only", guards=(("one_action", False),))
+"""Stop strings alone end a step, as in the loops of the introductions; `free` also ends it behind its first call."""
 
 _SWITCHED_OFF: dict[str, Any] = {
     "stop_strings": False, "one_action": False, "parse_notices": False, "unknown_tool_notices": False, "repeated_calls": False,
@@ -131,7 +135,7 @@ _SWITCHED_OFF: dict[str, Any] = {
 def _named_arms() -> dict[str, Arm]:
     engines = [replace(CONSTRAINED, name=f"constrained-{engine}", engine=engine) for engine in ENGINES]
     arms = [
-        FREE, LENIENT, CONSTRAINED, WITHOUT_STOP, *engines,
+        FREE, LENIENT, CONSTRAINED, WITHOUT_STOP, STOP_ONLY, *engines,
         replace(FREE, name="repair", constrain="repair"),
         replace(CONSTRAINED, name="constrained-step", constrain="step"),
         replace(CONSTRAINED, name="constrained-min-call", guards=(("min_calls", 1),)),
