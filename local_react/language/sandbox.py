@@ -114,8 +114,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 
     def checked(self, value: Any) -> Any:
         """The value, if its text stays within the limit."""
-        if isinstance(value, (list, tuple, dict)):
-            self._measure(value)
+        self._measure(value)
         return value
 
     def text(self, value: Any) -> str:
@@ -140,10 +139,9 @@ class _Environment(ImmutableSandboxedEnvironment):
         match operator, sizes:
             case "+", [int(one), int(other)]:
                 self.spend(one + other)
-            case "*", [None, int(size)]:
-                self.spend(size * max(_number(left), 0))
-            case "*", [int(size), None]:
-                self.spend(size * max(_number(right), 0))
+            case "*", [None, int(size)] | [int(size), None]:
+                times = right if sizes[1] is None else left
+                self.spend(size * times if isinstance(times, int) and times > 0 else 0)
             case "%", [int(), _]:
                 _check_format(left)
             case ("*" | "**"), [None, None]:
@@ -179,7 +177,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 
     def _measure(self, value: Any) -> None:
         """Count a nested value, each time that a part of it occurs."""
-        left = [value]
+        left = [value] if isinstance(value, (list, tuple, dict)) else []
         while left:
             part = left.pop()
             self.spend(len(part) if isinstance(part, str) else 0)
@@ -208,10 +206,9 @@ class _Environment(ImmutableSandboxedEnvironment):
 
     def _indent(self, text: Any, width: int | str = 4, first: bool = False, blank: bool = False) -> str:
         text, by = self.text(text), width if isinstance(width, str) else " " * min(width, WIDTH_LIMIT)
-        lines = text.split("\n")
-        self.spend(len(text) + len(by) * len(lines))
-        rest = "\n".join(by + line if line or blank else line for line in lines[1:])
-        return (by if first else "") + lines[0] + ("\n" + rest if len(lines) > 1 else "")
+        start, *lines = text.split("\n")
+        self.spend(len(text) + len(by) * (len(lines) + 1))
+        return "\n".join([by + start if first else start, *(by + line if line or blank else line for line in lines)])
 
     def _write_json(
         self, value: Any, ensure_ascii: bool = False, indent: int | None = None, separators: Any = None,
@@ -219,9 +216,8 @@ class _Environment(ImmutableSandboxedEnvironment):
     ) -> str:
         """As transformers has it: plain JSON, without jinja2's escapes for HTML."""
         self._measure(value)
-        return self.text(json.dumps(
-            value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys
-        ))
+        layout: dict[str, Any] = {"indent": indent, "separators": separators, "sort_keys": sort_keys}
+        return self.text(json.dumps(value, ensure_ascii=ensure_ascii, **layout))
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         tree = super()._parse(source, name, filename)
@@ -289,10 +285,6 @@ class _Generation(Extension):
 
 def _refuse(message: Any) -> None:
     raise TemplateError(f"The chat template refuses these messages: {_first_line(message)}", is_refusal=True)
-
-
-def _number(value: Any) -> int:
-    return value if isinstance(value, int) else 0
 
 
 def _check_numbers(operator: str, left: Any, right: Any) -> None:
