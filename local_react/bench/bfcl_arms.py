@@ -1,4 +1,4 @@
-"""The named arms of the leaderboard, and arms from a TOML file.
+"""Arms of single calls from a TOML file, so that a way of asking is tried without a change to the program.
 
     [[arm]]
     name = "narrow"
@@ -26,22 +26,6 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
-
-_STYLES = ("keyword", "json", "positional")
-
-
-def _named_arms() -> dict[str, CallArm]:
-    arms = []
-    for style in _STYLES:
-        for thinks in (False, True):
-            for constrained in (False, True):
-                name = f"{'constrained' if constrained else 'free'}-{style}{'-thinking' if thinks else ''}"
-                arms.append(CallArm(name=name, constrained=constrained, arguments=style, thinks=thinks))
-    return {arm.name: arm for arm in arms}
-
-
-ARMS: dict[str, CallArm] = _named_arms()
-"""The plain arms: three encodings, free and constrained, with and without a thought; two exemplars each."""
 
 
 def read_arms(path: str | Path) -> dict[str, CallArm]:

@@ -145,7 +145,8 @@ class Caller:
     def _voice(self, prompt: Prompt, arm: CallArm, weight: float) -> Voice:
         """The prompt in tokens, cut behind what all rows share."""
         if arm.chats:
-            assert self._form is not None, "an arm that chats needs a form"
+            if self._form is None:
+                raise SettingsError(f"Arm {arm.name} chats, and no form of prompts was given. Give one from `choose_form`.")
             prompt = self._form.dress(prompt)
         ids = encode(prompt, self._vocabulary).ids
         n_pieces = next((n for n, piece in enumerate(prompt.pieces, 1) if piece.part == SHARED), 0)
@@ -164,7 +165,8 @@ class Caller:
             transcript.append(ids)
 
     def _constrained(self, row: Row, tools: Signatures, arm: CallArm, lead: Transcript) -> ConstrainedGeneration:
-        assert self._engine is not None, "a constrained arm needs an engine"
+        if self._engine is None:
+            raise SettingsError(f"Arm {arm.name} is constrained, and no engine was given. Give one from `make_engine`.")
         held = narrow(tools, row.question, arm.narrows)
         language = action_language(arm.protocol, held.tools, allow_answer=False, grounded=held.grounded)
         return ConstrainedGeneration(

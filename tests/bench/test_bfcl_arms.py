@@ -1,19 +1,12 @@
-"""Arms by name and from a file."""
+"""Arms of single calls from a file."""
 
 from __future__ import annotations
 
 import pytest
 
-from local_react.bench.bfcl_arms import ARMS, read_arms
+from local_react.bench.bfcl_arms import read_arms
 from local_react.bench.bfcl_predict import CallArm
 from local_react.errors import SettingsError
-
-
-def test_the_plain_arms_differ_in_encoding_thought_and_constraint_only():
-    assert len(ARMS) == 12
-    assert len({(arm.arguments, arm.thinks, arm.constrained) for arm in ARMS.values()}) == 12
-    assert all(arm == CallArm(name=name, arguments=arm.arguments, thinks=arm.thinks, constrained=arm.constrained)
-               for name, arm in ARMS.items())
 
 
 def test_arms_are_read_from_a_file(tmp_path):

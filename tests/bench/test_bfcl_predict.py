@@ -11,6 +11,7 @@ from local_react.bench.bfcl_predict import CallArm, Caller
 from local_react.bench.narrowing import WAYS
 from local_react.bench.voices import Choir
 from local_react.decode.engines import make_engine
+from local_react.errors import SettingsError
 from local_react.form import Form
 from local_react.language.arguments import Misfit, fit_arguments
 from local_react.language.chat import CHATML
@@ -92,3 +93,13 @@ def test_the_same_row_and_arm_give_the_same_prediction(tiny_model):
 
 def test_the_voices_of_an_arm_are_its_orders_and_one_that_is_blind():
     assert [arm.n_voices for arm in ARMS] == [1, 1, 1, 1, 2, 3, 1, 1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("arm", "said"), [(CallArm(name="x"), "no engine"), (CallArm(name="x", constrained=False, chats=True), "no form")]
+)
+def test_what_an_arm_lacks_is_said(tiny_model, arm, said):
+    with tiny_model.context(2) as context:
+        caller = Caller(Choir(context, tiny_model.vocabulary), tiny_model.vocabulary, context.sampler(Sampling()), lambda: 0.0)
+        with pytest.raises(SettingsError, match=said):
+            caller.predict(ROW, arm)
