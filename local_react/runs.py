@@ -279,7 +279,8 @@ def _describe(setup: Setup, question: str, prompt: Prompt, model: AnyModel) -> d
     return {
         "version": TRACE_VERSION, "local_react": VERSION, "question": question, "model": model.describe(),
         "settings": asdict(setup.guards) | asdict(setup.sampling) | {"sampling_from": dict(setup.sampling_from)}
-        | {"strict": setup.strict} | setup.form.describe() | _describe_steering(setup),
+        | {"strict": setup.strict} | setup.form.describe() | _describe_steering(setup)
+        | ({} if setup.frames is None else {"template_rewrites": setup.frames.rewrites}),
         "protocol": asdict(setup.protocol), "tools": list(setup.toolbox),
         "toolbox": [_describe_tool(tool) for tool in setup.toolbox.values()],
         "toolbox_fingerprint": setup.toolbox.fingerprint, "prompt_fingerprint": prompt.fingerprint,

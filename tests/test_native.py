@@ -113,6 +113,7 @@ def test_the_format_is_that_of_the_template_unless_it_is_named() -> None:
     script = ["[TOOL_CALLS]" + '[{"name": "add", "arguments": {"a": 1}}]', "1.5"]
     trace = run("1?", model=ScriptedModel(script), tools=TOOLS, protocol="native", template=ChatTemplate(MISTRAL, eos="</s>"))
     assert trace.events[0]["protocol"]["native"] == "mistral" and trace.answer == "1.5"
+    assert trace.events[0]["settings"]["template_rewrites"] is True
 
 
 def test_a_result_stands_in_a_string_where_the_template_has_it_there() -> None:
@@ -235,7 +236,7 @@ def strictly_valid(trace: Trace) -> bool:
 
 @each_format
 def test_a_random_model_under_the_constraint_makes_valid_calls_only(tiny: Model, format: NativeFormat) -> None:
-    for seed, (engine, min_calls) in enumerate((("llguidance", 0), ("gbnf", 2), ("llguidance", 2))):
+    for seed, (engine, min_calls) in enumerate((("llguidance", 0), ("gbnf", 2), ("outlines", 2))):
         sampling = Sampling(temperature=[1.0, 2.0, 1.5][seed], seed=seed)
         trace = constrained(tiny, format, engine=engine, sampling=sampling, guards={"min_calls": min_calls})
         assert strictly_valid(trace), trace.steps

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from local_react.cli.streams import Hint, say
 from local_react.errors import TraceError
+from local_react.language.native.formats import format_of
 from local_react.language.observation import INDENT, indent
 from local_react.language.protocol import Protocol
 from local_react.trace import Event, Trace
@@ -75,6 +76,9 @@ class Printer:
     def _open_line(self, step: int) -> None:
         self._hint.clear()
         self._step = step
+        if self._protocol.native is not None:
+            self._line = _Line(self._protocol, THOUGHT)
+            return
         opening = self._protocol.opening
         self._line = _Line(self._protocol, ACTION if opening == "action" else THOUGHT)
         say(self._console, self._protocol.label(opening, step), self._line.style, end="")
@@ -110,13 +114,17 @@ class Printer:
 class _Line:
     """Tells the lines of thought from those of an action while they are written.
 
-    The beginning of a line is held back until it is decided.
+    The beginning of a line is held back until it is decided. In a native format a call begins with its opener, and goes on to
+    the end of the message.
     """
 
     def __init__(self, protocol: Protocol, style: str) -> None:
         words = (protocol.words.get("action"), protocol.words.get("answer"))
         self._words = [word.lower() for word in words if word]
         self._head: str | None = None
+        self._is_native = protocol.native is not None
+        if self._is_native:
+            self._words, self._head = [format_of(protocol).opener.lower()], ""
         self.style = style
         self.is_fresh = False
 
@@ -139,7 +147,8 @@ class _Line:
                 self._head = part
                 return
             self._head = None
-            self.style = ACTION if any(bare.startswith(word) for word in self._words) else THOUGHT
+            is_action = any(bare.startswith(word) for word in self._words) or self._is_native and self.style == ACTION
+            self.style = ACTION if is_action else THOUGHT
         self.is_fresh = part.endswith("\n")
         if self.is_fresh:
             self._head = ""

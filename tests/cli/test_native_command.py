@@ -33,6 +33,9 @@ def test_a_native_run_answers_and_its_trace_replays(script: str, tmp_path: Path)
     for words in (["trace", "replay", trace], ["trace", "replay", trace, "--tools", "demo"], ["trace", "show", trace]):
         result = CliRunner().invoke(main, words)
         assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert lines[1:4] == SCRIPT[0].splitlines() and lines[4].startswith("  Observation: {")
+    assert lines[5:7] == ["It has shipped."] * 2
 
 
 def test_the_prompt_is_that_of_the_template_with_the_tools_in_it(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The values of a type as expressions in a native notation: exactly the words that the writer writes, within the bounds.
 
-JSON is drawn by `language/values.py`. In FunctionGemma's notation a text whose length or pattern is limited has no `<`, and
-an object with fields that the notation can't name is refused.
+JSON is drawn by `language/values.py`. FunctionGemma's notation has no escapes: texts with control characters aren't drawn, nor
+those with `<` whose length or pattern is limited, and an object with fields that the notation can't name is refused.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _text(type: Text, notation: Notation, place: Place) -> Regular:
         if not is_limited(type):
             free = _unescaped(place.bounds.max_text)
             return quoted(not_empty(free) if type.min_length else free, notation)
-        signless = within(text_expression(type, place.bounds.max_text), without(EVERY, of_text("<")))
+        signless = within(text_expression(type, place.bounds.max_text), without(_UNESCAPED, of_text("<")))
         return quoted(signless, notation)
     except (UnsupportedPattern, TooLarge) as error:
         remedy = "Write the pattern without it, or check that part in the tool."
@@ -134,6 +134,10 @@ def _spell(ranges: Ranges) -> Regular:
     return choice(characters(common(ranges, _AS_IT_IS)), *named, *codes)
 
 
+_UNESCAPED = unite(without(EVERY, CONTROLS) + of_text("\t\n\r"))
+"""What stands in a text without escapes: no control characters but those that texts have."""
+
+
 @lru_cache(maxsize=8)
 def _unescaped(max_text: int | None) -> Regular:
     """The texts without the mark: behind each beginning of it, something else than its next sign.
@@ -145,11 +149,11 @@ def _unescaped(max_text: int | None) -> Regular:
     begun = choice(*beginnings)
     broken = choice(
         *(
-            sequence(beginning, characters(without(EVERY, of_text(ESCAPE[len(beginning)] + ESCAPE[0]))))
+            sequence(beginning, characters(without(_UNESCAPED, of_text(ESCAPE[len(beginning)] + ESCAPE[0]))))
             for beginning in beginnings
         )
     )
-    plain = characters(without(EVERY, of_text(ESCAPE[0])))
+    plain = characters(without(_UNESCAPED, of_text(ESCAPE[0])))
     unit = choice(plain, sequence(repeat(begun), broken))
     return sequence(repeat(unit, 0, max_text), repeat(begun, 0, max_text))
 
