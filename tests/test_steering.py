@@ -340,7 +340,8 @@ def checked(signature: Signature, name: str) -> Tool:
 
 
 # A counted text with a pattern is what outlines says that it can't do (tests/decode/test_constraint.py).
-KINDS = [each for each in (*RAW, *FLAT, *NESTED) if each.name != "find"]
+COUNTED = next(each for each in RAW if each.name == "find")
+KINDS = [each for each in (*RAW, *FLAT, *NESTED) if each is not COUNTED]
 
 
 def box(size: int, first: int, kinds: Sequence[Signature] = KINDS) -> list[Tool]:
@@ -407,6 +408,11 @@ def test_hundreds_of_steps_of_random_models_are_all_valid(roomy_model: Model, en
     n_steps += hold(roomy_model, engine, box(50, 0, RAW[:4]), range(6, 8))
     n_steps += hold_at_the_end_of_the_window(roomy_model, engine, box(5, 3), (40, 75))
     assert n_steps >= 50, "300 over all engines and vocabularies"
+
+
+@pytest.mark.parametrize("engine", ["llguidance", "gbnf"])
+def test_a_counted_pattern_is_kept_to_by_the_engines_that_can(roomy_model: Model, engine: str) -> None:
+    assert hold(roomy_model, engine, [checked(COUNTED, "find")], range(3)) >= 10
 
 
 @pytest.mark.slow
