@@ -12,6 +12,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+import click
+from click.core import ParameterSource
+
 from local_react.cli.approval import TerminalApproval, has_terminal
 from local_react.cli.exemplar_file import read_exemplars
 from local_react.cli.options import GUARD_FIELDS, GUARDS
@@ -60,8 +63,14 @@ def read_wording(settings: Settings) -> Wording:
 
 
 def choose_protocol(name: str, arguments: str, native_format: str) -> Protocol:
-    """The preset of that name; where it is the native one, with its format."""
+    """The preset of that name; where it is the native one, with its format.
+
+    A format for another protocol is a UsageError where the command line names it; in a settings file it waits.
+    """
     if name != NATIVE.name:
+        context = click.get_current_context(silent=True)
+        if context is not None and context.get_parameter_source("native_format") is ParameterSource.COMMANDLINE:
+            raise click.UsageError("--native-format is that of --protocol native. Give it, too.")
         return Protocol.preset(name, arguments=arguments)
     return Protocol.preset(name, native=native_format)
 

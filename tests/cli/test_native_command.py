@@ -74,6 +74,13 @@ def test_the_language_is_shown_behind_the_opener_and_read(name: str) -> None:
     assert invoke("grammar", "--tools", "demo", "--native-format", name).stdout.startswith("root ::= ")
 
 
+def test_a_format_for_another_protocol_is_a_mistake(script: str) -> None:
+    result = CliRunner().invoke(main, ["run", "--model", script, "--native-format", "llama", "Why?"])
+    assert result.exit_code == 2 and "Give it, too" in result.output
+    result = CliRunner().invoke(main, ["run", "--model", script, "Why?"], env={"LOCAL_REACT_NATIVE_FORMAT": "llama"})
+    assert result.exit_code == 1
+
+
 def test_a_language_without_a_format_is_a_mistake() -> None:
     result = invoke("grammar", "--tools", "demo")
     assert result.exit_code == 2 and "--native-format" in result.output
