@@ -326,3 +326,18 @@ def test_a_window_without_room_for_thinking_ends_the_run() -> None:
         guards=Guards(max_step_tokens=8), template=ChatTemplate(CHATML),
     )
     assert trace.ending == "context_full" and "think block" in trace.error
+
+
+def test_a_closing_tag_that_is_a_control_token_is_written_as_one(models) -> None:
+    """No text of the model's can become it, so the program closes the block, whatever the model wrote."""
+    tags = ("[THINK]", "[/THINK]")
+    model = models(SHAPES["magistral"].source, "Magistral Small 2509", control=tags)
+    trace = run(
+        "Why?", model=model, tools=[search], template="auto", exemplars=(), constrain=True, temperature=1, seed=5,
+        guards=Guards(max_think_tokens=12, max_thought_tokens=6, max_steps=2, min_calls=1),
+    )
+    vocabulary = model.vocabulary
+    control = [vocabulary.piece(id).decode() for id in trace.ids if vocabulary.is_control(id)]
+    assert [text for text in control if text in tags] == [*tags, *tags], "those of the template's instructions, and the block's"
+    assert len(trace.steps) >= 1 and thought(trace) is not None
+    assert not any(event["kind"] == "malformed" for event in trace.events if event["event"] == "action")
