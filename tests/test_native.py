@@ -380,3 +380,15 @@ def test_a_think_block_that_has_no_end_is_closed_before_a_call_is_forced(tiny: M
     assert strictly_valid(trace) and trace.ending == "answered"
     text = transcript(trace)
     assert text.count("<think>") >= 1 and "</think>" in text[: text.index("<tool_call>\n{\"name\": \"" + trace.steps[0].action.name)]
+
+
+def test_the_end_of_the_window_ends_a_run_and_never_leaves_half_a_call(tiny: Model) -> None:
+    prompt = constrained(tiny, FORMATS["hermes"], guards={"max_steps": 1}).events[2]["ids"]
+    endings = set()
+    for room in (75, 90, 130, 170, 230):
+        with Model.load(tiny.path, n_threads=1, n_ctx=len(prompt) + room) as small:
+            trace = constrained(small, FORMATS["hermes"], guards={"min_calls": 4, "max_steps": None})
+        endings.add(trace.ending)
+        assert not any(isinstance(step.action, Malformed) for step in trace.steps)
+        assert trace.evaluated <= trace.n_tokens <= len(prompt) + room
+    assert "context_full" in endings <= {"context_full", "answered"}
