@@ -55,3 +55,9 @@ def test_make_bench_small_runs_every_benchmark():
     named = {name for line in re.findall(r"^(?:CALL_)?BENCHMARKS = (.*)$", text, re.MULTILINE) for name in line.split()}
     assert named == {*BENCHMARKS, *CALL_BENCHMARKS}
     assert "bench speed --small" in text
+
+
+def test_the_readme_of_the_benchmarks_names_every_one():
+    text = (Path(__file__).parents[2] / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"^\| `(\w+)` \| .*\|$", text.split("## The benchmarks by name")[1].split("\n**")[0], re.MULTILINE))
+    assert named == {*BENCHMARKS, *CALL_BENCHMARKS, "speed"}
