@@ -8,7 +8,7 @@ Every event is a JSON object with `event` (its kind) and `t` (seconds since the 
     tokens       owner (program, model, observation), text, ids: what was appended to the transcript
     thinking     what the model wrote of its think block: the same fields as a completion, but for the step
     completion   step, text, reason, label, pieces, n_sampled, n_forced, n_evaluated, n_decode_calls, n_cut_bytes, seconds,
-                 and where they say something: logprobs, n_masks, choices
+                 and where they say something: logprobs, n_masks, choices, is_answer (of a native message)
     action       step, kind (call, answer, malformed), its fields and notes, seen_in (the sources of grounded arguments)
     approval     step, decision (approved, edited, denied, refused for an edit that doesn't fit), arguments if edited, error
                  if refused
