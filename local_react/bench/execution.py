@@ -1,7 +1,8 @@
 """Running a matrix: its items in a fixed order, those that are done left out, each recorded when it has ended.
 
-Invariant: what an episode gives depends on its item alone, so a run that was interrupted and goes on ends with the same
-results as one that wasn't. All arms take turns on a few tasks at a time, so that one which is cut short has compared them on
+Invariant: what an episode writes depends on its item alone, so a run that was interrupted and goes on ends with the same
+results as one that wasn't. (Times don't; nor does how much of a prompt is evaluated, since whoever comes first pays for the
+prefix that all share.) All arms take turns on a few tasks at a time, so that one which is cut short has compared them on
 the same tasks. Nothing is scored here.
 """
 

@@ -117,11 +117,14 @@ class Matrix(_Strict):
         return limits
 
     def chosen_arms(self) -> tuple[Arm, ...]:
-        """The arms in order. Raises SettingsError for an unknown one, and for two of one name."""
+        """The arms in order: those of `arms`; where that isn't given, the matrix's own, if it has some. Raises SettingsError
+        for an unknown one, and for two of one name."""
         own: dict[str, Arm] = {}
         for described in self.arm:
+            if described.name in own:
+                raise SettingsError(f"The arm {described.name} is described twice. Rename one of them.")
             own[described.name] = described.build(own)
-        names = [*self.arms, *(name for name in own if name not in self.arms)]
+        names = list(self.arms) if "arms" in self.model_fields_set or not own else list(own)
         if twice := [name for name in names if names.count(name) > 1]:
             raise SettingsError(f"The arm {twice[0]} is there twice. Name it once.")
         return tuple(own[name] if name in own else find_arm(name) for name in names)

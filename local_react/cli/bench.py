@@ -101,7 +101,7 @@ def run_command(
     What is there already is left as it is. Options change the matrix of the file.
     """
     answers = take_stdout(context)
-    file = read_matrix(matrix_file).model_dump() if matrix_file is not None else {}
+    file = read_matrix(matrix_file).model_dump(exclude_unset=True) if matrix_file is not None else {}
     matrix = make_matrix(_merged(file, matrix_keys(given)))
     progress = run_matrix(matrix, make_worlds(matrix, given), output, minutes=minutes)
     answers.write(write_json({"folder": Path(output).name} | asdict(progress), answers.encoding))

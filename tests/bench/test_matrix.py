@@ -9,7 +9,7 @@ from local_react.bench.matrix import LIMITS, make_matrix, read_matrix
 
 WHOLE = """
 models = ["a.gguf", "b.gguf"]
-arms = ["free", "mine"]
+arms = ["free", "mine", "mine-too"]
 worlds = ["billing"]
 n_tasks = 3
 task_seed = 5
@@ -51,6 +51,18 @@ def test_a_file_says_everything(tmp_path):
     assert (too.constrain, too.n_exemplars, dict(too.guards)) == ("repair", 0, {"min_calls": 1, "max_repeats": 1})
 
 
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        ({}, ["free", "constrained"]),
+        ({"arm": [{"name": "mine"}]}, ["mine"]),
+        ({"arm": [{"name": "mine"}, {"name": "other"}], "arms": ["lenient", "mine"]}, ["lenient", "mine"]),
+    ],
+)
+def test_the_arms_are_those_that_are_named_else_the_matrixs_own(values, names):
+    assert [arm.name for arm in make_matrix(values).chosen_arms()] == names
+
+
 def test_at_temperature_0_one_seed_is_enough():
     matrix = make_matrix({"temperatures": [0, 0.7], "seeds": [4, 5]})
     assert matrix.runs() == [(0.0, 4), (0.7, 4), (0.7, 5)]
@@ -67,6 +79,7 @@ def test_at_temperature_0_one_seed_is_enough():
         ("temperatures = ['hot']", "temperatures.0"),
         ("arms = ['bogus-arm']", "no arm called 'bogus-arm'"),
         ("arms = ['free', 'free']", "free is there twice"),
+        ("[[arm]]\nname = 'x'\n[[arm]]\nname = 'x'", "x is described twice"),
         ("[limits]\nmax_step = 1", "no limit called max_step"),
         ("[limits]\nmax_steps = 0", "max_steps=0"),
         ("[load]\nn_cxt = 1", "load.n_cxt"),
