@@ -227,8 +227,11 @@ def toolboxes(draw: st.DrawFn) -> dict[str, Signature]:
     return tools
 
 
+TEXTUAL = [name for name in presets() if Protocol.preset(name).native is None]
+"""The presets whose steps are lines of text; the prompt of a native one is its template's."""
+
 PROTOCOLS = st.builds(
-    lambda name, style: Protocol.preset(name, arguments=style), st.sampled_from(list(presets())), st.sampled_from(STYLES)
+    lambda name, style: Protocol.preset(name, arguments=style), st.sampled_from(TEXTUAL), st.sampled_from(STYLES)
 )
 
 
