@@ -24,9 +24,9 @@ N_EXAMPLES = 2
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An episode to look at, and what it is an example of."""
+    """An episode to look at, and the kinds of failure that it is an example of."""
 
-    of: str
+    of: tuple[str, ...]
     grade: Grade
     recorded: Recorded
 
@@ -99,10 +99,11 @@ def gather(results: Results, judges: Mapping[str, Judge] | None = None) -> Evide
                     foreseen = None  # an episode that broke off before its prompt has no tokens to account for
                 if foreseen is not None:
                     evidence.forecasts.setdefault((item.model_name, arm), []).append(foreseen)
-                for failure in sorted({*found.failures, *found.codes}):
-                    if n_kept[arm, failure] < N_EXAMPLES:
-                        n_kept[arm, failure] += 1
-                        evidence.examples.append(Example(failure, found, entry))
+                of = tuple(kind for kind in sorted({*found.failures, *found.codes}) if n_kept[arm, kind] < N_EXAMPLES)
+                for kind in of:
+                    n_kept[arm, kind] += 1
+                if of:
+                    evidence.examples.append(Example(of, found, entry))
     evidence.ledgers = {key: add_ledgers(kept) for key, kept in ledgers.items()}
     evidence.n_damaged = results.n_damaged
     return evidence

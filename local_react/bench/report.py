@@ -144,7 +144,7 @@ def show_example(example: Example) -> Shown:
             kind = "error" if step.observation.is_error else step.observation.kind
             lines.append((f"{kind} {number}", step.observation.text))
     lines.append(("end", f"{grade.ending}; {'right' if grade.is_right else 'not right'}"))
-    name = example.of.replace("_", " ")
+    name = ", ".join(example.of).replace("_", " ")
     where = f"{short_name(grade.model)}, {grade.arm}, T {grade.temperature:g}, {grade.task}"
     return Shown(title=f"{name}: {where} (key {grade.key})", lines=tuple(lines))
 

@@ -73,11 +73,11 @@ def test_every_form_shows_every_arm_and_how_to_repeat_it(report):
 
 
 def test_every_failure_has_an_example_that_opens(evidence, report):
-    of = [example.of for example in evidence.examples]
+    of = [kind for example in evidence.examples for kind in example.of]
     assert {"ignored_observation", "forbidden_action", "repeated_call", "no_action_or_answer"} <= set(of)
     assert all(of.count(name) <= N_EXAMPLES * 4 for name in of)
     html = render_html(report)
-    assert html.count("<details>") == len(of) == html.count("</details>")
+    assert html.count("<details>") == len(evidence.examples) == html.count("</details>")
     assert EVIL not in html and "&lt;script&gt;" in html
 
 
@@ -127,4 +127,4 @@ def test_in_a_browser_it_fits_the_width_and_nothing_runs(report, tmp_path: Path,
     inner, scrolled, title, n_pictures, n_opened = found[1].split("|")
     assert (title, int(n_pictures)) == ("Small run", 6)
     assert 0.9 * width < int(inner) <= width and int(scrolled) <= int(inner)
-    assert int(n_opened) > 10
+    assert int(n_opened) > 3
