@@ -26,7 +26,7 @@ from local_react.bench.execution import Execution, Progress
 from local_react.bench.forecast import forecast_sections
 from local_react.bench.matrix import Matrix, make_matrix, read_matrix
 from local_react.bench.report import build_report
-from local_react.bench.results import Called, Recorded, Results, open_results
+from local_react.bench.results import Results, open_results
 from local_react.bench.scores import score_arms
 from local_react.bench.tables import classes_table, codes_table, comparisons_table, episodes_table, steps_table
 from local_react.bench.task import World
@@ -158,9 +158,10 @@ def report_command(context: click.Context, folders: tuple[str, ...], title: str 
     """Write the report of results folders, without a model: HTML, Markdown and JSON."""
     answers = take_stdout(context)
     title = title or ", ".join(Path(folder).name for folder in folders)
-    entries = [entry for folder in folders for entry in Results(folder)]
-    arms = dict.fromkeys(str(entry.values["arm"]) for entry in entries if isinstance(entry, Called))
-    if arms and not any(isinstance(entry, Recorded) for entry in entries):
+    calls = called(folders)
+    if calls and all(next(Results(folder).episodes(), None) is None for folder in folders):
+        entries = [entry for folder in folders for entry in Results(folder)]
+        arms = dict.fromkeys(str(call.values["arm"]) for call in calls)
         document = build_call_report(entries, title=title, question="", pairs=call_pairs(arms))
     else:
         document = build_report(gather_all(folders), title=title)
