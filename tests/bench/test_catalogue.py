@@ -11,6 +11,7 @@ from local_react import SettingsError
 from local_react.bench.arms import ARMS
 from local_react.bench.catalogue import BENCHMARKS, find_benchmark
 from local_react.bench.execution import options_in
+from local_react.bench.matrix import read_matrix
 from local_react.bench.worlds.catalogue import make_world
 from local_react.cli.bench_calls import CALL_BENCHMARKS
 
@@ -61,3 +62,9 @@ def test_the_readme_of_the_benchmarks_names_every_one():
     text = (Path(__file__).parents[2] / "benchmarks" / "README.md").read_text(encoding="utf-8")
     named = set(re.findall(r"^\| `(\w+)` \| .*\|$", text.split("## The benchmarks by name")[1].split("\n**")[0], re.MULTILINE))
     assert named == {*BENCHMARKS, *CALL_BENCHMARKS, "speed"}
+
+
+def test_the_matrix_of_the_headline_is_that_of_its_benchmark():
+    matrix = read_matrix(Path(__file__).parents[2] / "benchmarks" / "parse.toml")
+    benchmark = find_benchmark("parse").matrix({"models": matrix.models, "load": {"n_ctx": 4096}})
+    assert matrix == benchmark
