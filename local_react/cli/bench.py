@@ -98,13 +98,14 @@ def run_command(
 ) -> None:
     """Run a matrix of models, arms and worlds into a results folder.
 
-    What is there already is left as it is. Options change the matrix of the file.
+    What is there already is left as it is. Options change the matrix of the file. Exits with 1 if nothing could be run.
     """
     answers = take_stdout(context)
     file = read_matrix(matrix_file).model_dump(exclude_unset=True) if matrix_file is not None else {}
     matrix = make_matrix(_merged(file, matrix_keys(given)))
     progress = run_matrix(matrix, make_worlds(matrix, given), output, minutes=minutes)
     answers.write(write_json({"folder": Path(output).name} | asdict(progress), answers.encoding))
+    context.exit(_code(progress))
 
 
 @bench_command.command("score")
@@ -200,6 +201,11 @@ def run_matrix(matrix: Matrix, worlds: Mapping[str, World], folder: str, *, minu
     return progress
 
 
+def _code(progress: Progress) -> int:
+    """The exit code: 1 where nothing at all could be run."""
+    return 1 if progress.n_missed and not progress.n_done else 0
+
+
 def _select(side: str) -> tuple[str, str | None]:
     """A folder, and the arm named behind its last colon, if that isn't part of the folder's name."""
     folder, colon, arm = side.rpartition(":")
@@ -226,7 +232,7 @@ def _command_of(benchmark: Benchmark) -> click.Command:
         answers = take_stdout(context)
         matrix = (benchmark.small() if small else benchmark).matrix(matrix_keys(given))
         folder, worlds = output or f"bench-results/{benchmark.name}", make_worlds(matrix, given)
-        run_matrix(matrix, worlds, folder, minutes=minutes)
+        progress = run_matrix(matrix, worlds, folder, minutes=minutes)
         evidence = gather(Results(folder), {world.name: world.judge for world in worlds.values()})
         arms = {grade.arm for grade in evidence.grades}
         pairs = [pair for pair in benchmark.pairs if {*pair} <= arms]
@@ -239,5 +245,6 @@ def _command_of(benchmark: Benchmark) -> click.Command:
         scores = score_arms(evidence.grades)
         write_tables(answers, (steps_table(scores), episodes_table(scores), classes_table(scores)))
         answers.write(write_json(document.data, answers.encoding))
+        context.exit(_code(progress))
 
     return command

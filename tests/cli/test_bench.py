@@ -187,6 +187,12 @@ def test_a_model_that_does_not_load_is_told_and_the_rest_runs(folder):
     assert "3 of 6 episodes couldn't be run" in result.stderr
 
 
+def test_where_nothing_could_be_run_the_exit_code_is_1(folder):
+    result = invoke("run", "--model", "absent.gguf", "--tasks", "mine.jsonl", "--tools", "tools.py", "--output", "out")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout.splitlines()[-1])["n_missed"] == 6
+
+
 def test_the_list_names_every_benchmark_world_and_arm():
     output = invoke("list", "--arms").stdout
     for name in (*BENCHMARKS, *CALL_BENCHMARKS, *ARMS, "speed", "billing"):
