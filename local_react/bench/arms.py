@@ -32,8 +32,9 @@ class Arm:
     """One setting that is compared. The fields but the last three are options of `run`, under the same names.
 
     `template` may also be "hermes": a stand-in that knows tools, for models trained on ChatML whose own template knows none.
-    `n_exemplars` takes so many of the world's worked examples, None all of them; with `has_recovery` one of them shows a
-    tool that fails and what to do then, without it none does. `guards` are changes to the guards, in pairs of name and value.
+    Without `ground` a parameter may take anything, also where the world's tools mark it as grounded. `n_exemplars` takes so
+    many of the world's worked examples, None all of them; with `has_recovery` one of them shows a tool that fails and what to
+    do then, without it none does. `guards` are changes to the guards, in pairs of name and value.
     Raises SettingsError for what no run could be given.
     """
 

@@ -21,6 +21,7 @@ from local_react.bench.results import ResultsWriter
 from local_react.bench.spare_exemplars import spare_exemplars
 from local_react.bench.task import World
 from local_react.errors import LocalReactError
+from local_react.language.keywords import GROUNDED_KEY
 from local_react.language.protocol import Protocol
 from local_react.llama.sampling import Sampling
 from local_react.runs import AnyModel, run_many
@@ -161,12 +162,33 @@ def run_items(
     arm: Arm = first.arm
     has_tools = Protocol.preset(arm.protocol).has_tools
     toolboxes = [world.toolbox(item.task) if has_tools else Toolbox() for item in items]
+    if not arm.ground:
+        toolboxes = [without_grounding(toolbox) for toolbox in toolboxes]
     return run_many(
         [item.task.question for item in items], model=model, tools=toolboxes[0], toolboxes=toolboxes,
         seeds=[item.seed for item in items], n_parallel=first.n_parallel, clock=clock,
         sampling=Sampling(temperature=first.temperature),  # whole: what a model's author recommends would differ by model
         **options_in(world, arm, first.limits),
     )
+
+
+def without_grounding(toolbox: Toolbox) -> Toolbox:
+    """The same tools, whose texts may be anything: what a world's tools mark as grounded is grounded in arms that say so."""
+    return Toolbox(
+        replace(
+            tool, parameters=tuple(replace(parameter, grounding=None) for parameter in tool.parameters),
+            schema=_without_marks(tool.schema),
+        )
+        for tool in toolbox.values()
+    )
+
+
+def _without_marks(schema: Mapping[str, Any]) -> dict[str, Any]:
+    properties = {
+        name: {key: value for key, value in told.items() if key != GROUNDED_KEY} if isinstance(told, Mapping) else told
+        for name, told in schema.get("properties", {}).items()
+    }
+    return dict(schema) | ({"properties": properties} if properties else {})
 
 
 def options_in(world: World, arm: Arm, limits: Mapping[str, Any]) -> dict[str, Any]:

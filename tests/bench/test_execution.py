@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from typing import Annotated
 
 import pytest
 
-from local_react import ModelFileError, ScriptedModel, SettingsError
-from local_react.bench.execution import Execution
+from local_react import Grounded, ModelFileError, ScriptedModel, SettingsError, Toolbox
+from local_react.bench.execution import Execution, without_grounding
 from local_react.bench.matrix import make_matrix
 from local_react.bench.results import Missed, Recorded, Results, open_results
+from local_react.language.step import Call
 from local_react.llama.model import Model
 from tests.bench.colours import Colours, answer, look
 from tests.random_models import make_model
@@ -144,3 +146,39 @@ def test_a_batch_that_was_interrupted_is_run_again_whole(tmp_path, tiny):
     execute(tmp_path / "broken", values, load)
     whole, broken = [list(Results(tmp_path / name)) for name in ("whole", "broken")]
     assert whole == broken and len(whole) == 2
+
+
+class Marked(Colours):
+    """The same, with a grounded thing."""
+
+    def toolbox(self, task):
+        def look(thing: Annotated[str, Grounded(r"\d+")]) -> str:
+            """Look at a thing."""
+            return "red"
+
+        return Toolbox([look])
+
+
+@pytest.mark.parametrize(("arm", "grounded"), [("constrained", []), ("grounded", ["look.thing"])])
+def test_what_a_world_marks_is_grounded_in_arms_that_say_so_only(tmp_path, tiny, arm, grounded):
+    values = TINY | {"arms": [arm], "seeds": [1], "limits": TINY["limits"] | {"min_calls": 1}}
+    with open_results(tmp_path) as writer:
+        Execution(make_matrix(values), {"colours": Marked()}, writer, load=lambda name: Model.load(tiny, n_threads=1)).run()
+    episodes = list(Results(tmp_path).episodes())
+    assert len(episodes) == 2
+    for recorded in episodes:
+        start = recorded.trace.events[0]
+        assert start["settings"]["grounded"] == grounded
+        assert ("x-grounded" in str(start["toolbox"])) == bool(grounded)
+        calls = [step.action for step in recorded.trace.steps if isinstance(step.action, Call)]
+        assert calls
+        if grounded:
+            assert {call.arguments["thing"] for call in calls} == {recorded.item.task.question[-2]}
+
+
+def test_tools_without_their_marks_are_told_alike():
+    toolbox = Marked().toolbox(WORLDS["colours"].tasks(1)[0])
+    bare = without_grounding(toolbox)
+    assert bare.fingerprint == toolbox.fingerprint
+    assert bare["look"].parameters[0].grounding is None and toolbox["look"].parameters[0].grounding
+    assert bare.dispatch(Call("look", {"thing": "x"})).result().text == "red"
