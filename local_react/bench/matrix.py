@@ -14,7 +14,7 @@
     like = "constrained"
     n_exemplars = 1
 
-Invariant: what is unknown or of a wrong type is one SettingsError that names the key; nothing is ignored in silence. It
+A limit of "none" is no limit. Invariant: what is unknown or of a wrong type is one SettingsError that names the key; nothing is ignored in silence. It
 loads no model and makes no tasks.
 """
 
@@ -65,6 +65,11 @@ class OwnArm(_Strict):
     has_recovery: bool | None = None
     guards: dict[str, Any] = Field(default_factory=dict)
 
+    @field_validator("guards")
+    @classmethod
+    def _read_guards(cls, guards: dict[str, Any]) -> dict[str, Any]:
+        return _with_none(guards)
+
     def build(self, known: Mapping[str, Arm]) -> Arm:
         """The arm. Raises SettingsError where no run could be given it."""
         base = known[self.like] if self.like in known else find_arm(self.like)
@@ -109,7 +114,7 @@ class Matrix(_Strict):
         known = asdict(Guards())
         if unknown := [name for name in limits if name not in known]:
             raise ValueError(f"there is no limit called {unknown[0]}")
-        limits = dict(LIMITS) | limits
+        limits = dict(LIMITS) | _with_none(limits)
         try:
             Guards(**limits)
         except SettingsError as error:
@@ -161,6 +166,11 @@ def read_matrix(path: str | Path) -> Matrix:
     except (ValueError, RecursionError) as error:
         raise SettingsError(f"The matrix {path} is no TOML: {error}.") from error
     return make_matrix(values, where=str(path))
+
+
+def _with_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values, "none" being no limit: TOML has no word for it."""
+    return {name: None if value == "none" else value for name, value in values.items()}
 
 
 def explain(error: ValidationError) -> str:

@@ -63,6 +63,14 @@ def test_the_arms_are_those_that_are_named_else_the_matrixs_own(values, names):
     assert [arm.name for arm in make_matrix(values).chosen_arms()] == names
 
 
+def test_none_is_no_limit(tmp_path):
+    path = tmp_path / "matrix.toml"
+    path.write_text('[limits]\nmax_malformed = "none"\n[[arm]]\nname = "x"\nguards = {observation_tokens = "none"}\n')
+    matrix = read_matrix(path)
+    assert matrix.limits["max_malformed"] is None
+    assert matrix.chosen_arms()[0].guards == (("observation_tokens", None),)
+
+
 def test_at_temperature_0_one_seed_is_enough():
     matrix = make_matrix({"temperatures": [0, 0.7], "seeds": [4, 5]})
     assert matrix.runs() == [(0.0, 4), (0.7, 4), (0.7, 5)]
