@@ -14,7 +14,9 @@
     like = "constrained"
     n_exemplars = 1
 
-A limit of "none" is no limit. Invariant: what is unknown or of a wrong type is one SettingsError that names the key; nothing is ignored in silence. It
+A limit of "none" is no limit.
+
+Invariant: what is unknown or of a wrong type is one SettingsError that names the key; nothing is ignored in silence. It
 loads no model and makes no tasks.
 """
 
