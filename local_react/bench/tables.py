@@ -53,7 +53,8 @@ def steps_table(scores: Sequence[Score]) -> Table:
             for score in scores
         ),
         note="Share of steps, read strictly, with Wilson's 95 % interval. Malformed steps can't be parsed, or call what there "
-        "isn't, or have arguments that don't fit. The last column has an interval that draws whole episodes.",
+        "isn't, or have arguments that don't fit. The last column has an interval that draws whole episodes; where no episode "
+        "differs from another it is a point, and Wilson's counts.",
     )
 
 
