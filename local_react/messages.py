@@ -84,7 +84,7 @@ class MessagePen(Pen):
             return opener
         opening, closing = THINK_TAGS
         is_open = text.lstrip().startswith(opening) and closing not in text
-        before = f"\n{closing}\n\n" if is_open else "" if not text.strip() or text.endswith("\n") else "\n"
+        before = f"\n{closing}\n\n" if is_open else "" if not text or text.endswith("\n") else "\n"
         self.write_pieces([Piece("step", before + opener, True)])
         return before + opener
 

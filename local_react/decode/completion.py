@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import dataclass
 from typing import Literal
 
@@ -87,11 +88,26 @@ def join_step(thought: Completion, label: str, action: Completion) -> Completion
 
 
 def _whole_pieces(part: Completion) -> tuple[bytes, ...]:
-    """The pieces without the half character that the part's end cut off: what follows must not be read together with it."""
-    if not part.n_cut_bytes:
-        return part.pieces
-    *before, last = part.pieces
-    if len(last) >= part.n_cut_bytes:
-        return (*before, last[: len(last) - part.n_cut_bytes])
-    data = b"".join(part.pieces)
-    return (data[: len(data) - part.n_cut_bytes],)
+    """The pieces without the half character that the part's end cut off: what follows must not be read together with it.
+
+    Where the byte before that begins a character too, it is cut as well, so that a replay, which sees what is left, cuts
+    nothing more.
+    """
+    kept = list(part.pieces)
+    n_left = part.n_cut_bytes
+    while n_left and kept:
+        n_cut = min(n_left, len(kept[-1]))
+        kept[-1] = kept[-1][: len(kept[-1]) - n_cut]
+        n_left -= n_cut
+        if not kept[-1]:
+            kept.pop()
+        if not n_left:
+            n_left = _n_unfinished(b"".join(kept))
+    return tuple(kept)
+
+
+def _n_unfinished(data: bytes) -> int:
+    """How many bytes at the end are the beginning of a character."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    decoder.decode(data)
+    return len(decoder.getstate()[0])
