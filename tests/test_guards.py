@@ -15,7 +15,10 @@ SWITCHES = [
     "stop_strings", "one_action", "parse_notices", "unknown_tool_notices", "repeated_calls", "final_answer", "approval",
     "tool_time_limits",
 ]
-LIMITS = ["observation_tokens", "max_steps", "max_thought_tokens", "max_think_tokens", "max_tokens", "time_limit_s", "max_malformed", "max_repeats"]
+LIMITS = [
+    "observation_tokens", "max_steps", "max_thought_tokens", "max_think_tokens", "max_tokens", "time_limit_s", "max_malformed",
+    "max_repeats", "compile_limit_s",
+]
 
 
 def test_every_guard_is_a_switch_or_a_limit_that_can_be_lifted() -> None:
