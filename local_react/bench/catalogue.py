@@ -17,13 +17,15 @@ from local_react.decode.engines import ENGINES
 from local_react.errors import SettingsError
 
 SMALL_TASKS = 2
-"""So many tasks of each world has a small run."""
+"""So many tasks of each world has a small run; one where there are more than `MANY_ARMS`."""
+
+MANY_ARMS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
     """A question, and the matrix that answers it. `pairs` are the arms to compare; empty for the first one with each other
-    one. `metrics` name the tables to look at first."""
+    one. `metrics` name the figures to look at first. `limits` are guards of all arms that the question needs."""
 
     name: str
     question: str
@@ -34,10 +36,12 @@ class Benchmark:
     temperatures: tuple[float, ...] = (0.0,)
     seeds: tuple[int, ...] = (0,)
     pairs: tuple[tuple[str, str], ...] = ()
+    limits: tuple[tuple[str, Any], ...] = ()
 
     def small(self) -> Benchmark:
         """The same question on a few tasks, once, greedily."""
-        return replace(self, n_tasks=SMALL_TASKS, temperatures=self.temperatures[:1], seeds=self.seeds[:1])
+        n_tasks = 1 if len(self.arms) > MANY_ARMS else SMALL_TASKS
+        return replace(self, n_tasks=n_tasks, temperatures=self.temperatures[:1], seeds=self.seeds[:1])
 
     def matrix(self, changes: Mapping[str, Any]) -> Matrix:
         """Its matrix; `changes` are keys of a matrix. Raises SettingsError for what is wrong in them."""
@@ -45,7 +49,8 @@ class Benchmark:
             "arms": self.arms, "worlds": self.worlds, "n_tasks": self.n_tasks, "temperatures": self.temperatures,
             "seeds": self.seeds,
         }
-        return make_matrix(values | dict(changes), where=f"The benchmark {self.name}")
+        limits = dict(self.limits) | dict(changes.get("limits", {}))
+        return make_matrix(values | dict(changes) | ({"limits": limits} if limits else {}), where=f"The benchmark {self.name}")
 
 
 _ENGINE_ARMS = tuple(f"constrained-{engine}" for engine in ENGINES)
@@ -82,6 +87,7 @@ _EPISODE_BENCHMARKS = (
         name="abuses", question="Which calls with malformed, missing or undeclared arguments get through?",
         arms=("free", "lenient", "constrained", "hermes-free", "hermes-constrained"), metrics=("wrong_arguments", "malformed"),
         pairs=(("free", "constrained"), ("hermes-free", "hermes-constrained")),
+        limits=(("min_calls", 1),),  # in a tool-call format a small model would rather answer at once
     ),
     Benchmark(
         name="guards", question="What does each guard of the loop do for a free run?",

@@ -40,6 +40,13 @@ def test_changes_go_before_what_a_benchmark_says():
     assert (matrix.arms, matrix.n_tasks, matrix.limits["max_steps"]) == (("free",), 2, 2)
 
 
+def test_the_limits_that_a_question_needs_stay_beside_those_that_are_given():
+    assert find_benchmark("abuses").matrix({}).limits["min_calls"] == 1
+    limits = find_benchmark("abuses").matrix({"limits": {"max_steps": 2}}).limits
+    assert (limits["min_calls"], limits["max_steps"]) == (1, 2)
+    assert find_benchmark("abuses").matrix({"limits": {"min_calls": 0}}).limits["min_calls"] == 0
+
+
 @pytest.mark.parametrize(("changes", "message"), [({"bogus": 1}, "The benchmark parse: .*bogus"), ({"n_tasks": 0}, "n_tasks")])
 def test_a_wrong_change_is_named(changes, message):
     with pytest.raises(SettingsError, match=message):
