@@ -12,19 +12,22 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Any
 
-from local_react.bench.bfcl import Row, judge_row
+from local_react.bench.bfcl import Row, judge_row, row_toolbox
+from local_react.bench.bfcl_exemplars import choose_exemplars
 from local_react.bench.bfcl_predict import CallArm, Caller
 from local_react.bench.execution import OnProgress, Progress
 from local_react.bench.items import MODEL_KEYS
-from local_react.bench.narrowing import WAYS
+from local_react.bench.narrowing import QUICK_WAYS, WAYS
 from local_react.bench.results import Called, ResultsWriter
 from local_react.bench.statistics import Paired, Share, mcnemar, share
 from local_react.bench.voices import Choir
 from local_react.decode.engines import make_engine
-from local_react.errors import ContextOverflow, GrammarError, SettingsError
+from local_react.errors import ContextOverflow, GrammarError, SettingsError, TemplateError, ToolError
+from local_react.form import choose_form
 from local_react.language.step import Malformed
 from local_react.llama.model import Model
 from local_react.llama.sampling import Sampling
@@ -38,14 +41,18 @@ CALL_ARMS: dict[str, CallArm] = {
                     constrained=constrained, arguments=style, thinks=thinks)
             for thinks, style, constrained in product((False, True), STYLES, (False, True))
         ),
+        *(CallArm(name=f"constrained-{way}", narrows=(way,)) for way in WAYS),
+        CallArm(name="constrained-quick", narrows=QUICK_WAYS),
         CallArm(name="constrained-narrowed", narrows=WAYS),
         CallArm(name="constrained-narrowed-json", narrows=WAYS, arguments="json"),
+        CallArm(name="free-chat", constrained=False, chats=True),
+        CallArm(name="constrained-chat", chats=True),
     )
 }
-"""The arms of single calls by name: each way of writing arguments, free and constrained, with and without a thought before,
-and two that hold the values to the question."""
+"""The arms of single calls by name: each way of writing arguments, free and constrained, with and without a thought before;
+those that hold values to the question, in one way, in all that cost little, in all; and two in the turns of a chat."""
 
-ARGUMENT_ARMS = tuple(name for name in CALL_ARMS if "narrowed" not in name)
+ARGUMENT_ARMS = tuple(name for name, arm in CALL_ARMS.items() if not arm.narrows and not arm.chats)
 LEADERBOARD_ARMS = ("free-keyword", "constrained-keyword", "free-json", "constrained-json", "constrained-narrowed")
 
 BEST = {"simple": (400, 400), "multiple": (200, 200), "live_simple": (256, 258), "live_multiple": (1039, 1053)}
@@ -85,7 +92,7 @@ def run_calls(
     with model.context(2 * max(arm.n_voices for arm in arms)) as context:
         caller = Caller(
             Choir(context, model.vocabulary), model.vocabulary, context.sampler(Sampling()), clock,
-            make_engine(engine, model.vocabulary),
+            make_engine(engine, model.vocabulary), choose_form(model) if any(arm.chats for arm in arms) else None,
         )
         for arm, row in _in_turns(arms, rows):
             if should_stop():
@@ -97,7 +104,7 @@ def run_calls(
                 try:
                     writer.add_call(key, _ask(caller, arm, row, described))
                     progress = replace(progress, n_done=progress.n_done + 1)
-                except (ContextOverflow, GrammarError) as error:
+                except (ContextOverflow, GrammarError, ToolError, TemplateError) as error:
                     writer.miss(f"{model.name}, arm {arm.name}, row {row.id}", str(error))
                     progress = replace(progress, n_missed=progress.n_missed + 1)
             if on_progress is not None:
@@ -113,11 +120,12 @@ def call_key(model: Mapping[str, Any], arm: CallArm, row: Row, engine: str) -> s
     return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def find_call_arm(name: str) -> CallArm:
-    """The arm of that name. Raises SettingsError for an unknown one."""
-    if name not in CALL_ARMS:
-        raise SettingsError(f"There is no arm of single calls called {name!r}. There are {', '.join(CALL_ARMS)}.")
-    return CALL_ARMS[name]
+def find_call_arm(name: str, own: Mapping[str, CallArm] | None = None) -> CallArm:
+    """The arm of that name, one's `own` before the named ones. Raises SettingsError for an unknown one."""
+    known = CALL_ARMS | dict(own or {})
+    if name not in known:
+        raise SettingsError(f"There is no arm of single calls called {name!r}. There are {', '.join(known)}.")
+    return known[name]
 
 
 def call_pairs(names: Iterable[str]) -> list[tuple[str, str]]:
@@ -163,10 +171,19 @@ def compare_calls(calls: Iterable[Called], pairs: Iterable[tuple[str, str]]) -> 
 
 def _in_turns(arms: Sequence[CallArm], rows: Sequence[Row], n_at_once: int = 20) -> Iterator[tuple[CallArm, Row]]:
     """A few rows under each arm before the next ones: what is cut short has compared the arms on the same rows, and an arm's
-    prefix is computed once a turn."""
+    prefix is computed once a turn: where exemplars are picked, rows with the same ones follow each other."""
     for start in range(0, len(rows), n_at_once):
+        turn = rows[start : start + n_at_once]
         for arm in arms:
-            yield from ((arm, row) for row in rows[start : start + n_at_once])
+            yield from ((arm, row) for row in (sorted(turn, key=partial(_picked, arm)) if arm.picks_exemplars else turn))
+
+
+def _picked(arm: CallArm, row: Row) -> list[str]:
+    """The names of the exemplars that the row is asked with; none for a row that can't be asked."""
+    try:
+        return [exemplar.name for exemplar in choose_exemplars(arm.n_exemplars, row_toolbox(row), arm.arguments)]
+    except ToolError:
+        return []
 
 
 def _ask(caller: Caller, arm: CallArm, row: Row, model: Mapping[str, Any]) -> dict[str, Any]:

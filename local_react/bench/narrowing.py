@@ -25,6 +25,8 @@ from local_react.language.types import Array, Boolean, Choice, Field, Integer, N
 
 Way = Literal["numbers", "choices", "texts", "optional"]
 WAYS: tuple[Way, ...] = ("numbers", "choices", "texts", "optional")
+QUICK_WAYS: tuple[Way, ...] = ("numbers", "choices", "optional")
+"""Those that cost little: with texts, a language holds every run of words of the question."""
 
 WORDS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 
-from local_react.bench.bfcl import Row, read_rows
+from local_react.bench.bfcl import Row
+from local_react.bench.bfcl_arms import read_arms
+from local_react.bench.bfcl_predict import CallArm
+from local_react.bench.bfcl_rows import choose_rows
 from local_react.bench.call_report import build_call_report, calls_table, reasons_table
 from local_react.bench.calls import ARGUMENT_ARMS, LEADERBOARD_ARMS, call_pairs, find_call_arm, run_calls, score_calls
 from local_react.bench.environment import describe_environment, write_command
@@ -43,15 +45,21 @@ def call_command(name: str) -> click.Command:
 
     question, default_arms = CALL_BENCHMARKS[name]
 
-    @click.command(name, help=f"{question}\n\nNeeds the leaderboard's rows in joined form, one JSON object a line.")
-    @click.option("--rows", "files", multiple=True, required=True, metavar="FILE.jsonl",
-                  help="Rows; may be given several times.  [no default]")
+    @click.command(name, help=f"{question}\n\nNeeds the leaderboard's rows, joined with their answers or as published.")
+    @click.option("--rows", "places", multiple=True, required=True, metavar="FILE|FOLDER",
+                  help="Rows, or a folder with them; may be given several times.  [no default]")
+    @click.option("--category", "categories", multiple=True, metavar="NAME",
+                  help="Rows of this category only, such as simple; may be given several times.  [default: all]")
+    @click.option("--every", type=click.IntRange(min=1), default=1, show_default=True, metavar="K",
+                  help="The first of every K rows of a file.")
     @click.option("--model", "models", multiple=True, metavar="PATH|NAME",
                   help="A model; may be given several times.  [default: smollm2]")
-    @click.option("--arm", "arms", multiple=True, metavar="NAME", help=f"An arm.  [default: {', '.join(default_arms)}]")
+    @click.option("--arm", "arms", multiple=True, metavar="NAME", help="An arm; may be given several times.  "
+                  f"[default: those of --arms, or else {', '.join(default_arms)}]")
+    @click.option("--arms", "arms_file", metavar="FILE.toml", help="Arms of your own, beside the named ones.  [default: none]")
     @click.option("--engine", type=click.Choice(list(ENGINES)), default=next(iter(ENGINES)), show_default=True,
                   help="What computes the constraint.")
-    @click.option("-n", "--n-rows", type=click.IntRange(min=1), help="The first so many rows of each file.  [default: all]")
+    @click.option("-n", "--n-rows", type=click.IntRange(min=1), help="The first so many of those.  [default: all]")
     @click.option("--small", is_flag=True, help=f"{SMALL_ROWS} rows of each file.  [default: all]")
     @click.option("--minutes", type=click.FloatRange(min=0), help="Begin nothing new after so many.  [default: no limit]")
     @click.option("--n-ctx", type=click.IntRange(min=1), help="The window in tokens.  [default: 4096, or the model's if less]")
@@ -62,19 +70,22 @@ def call_command(name: str) -> click.Command:
                   help="Where results and report go.")
     @click.pass_context
     def command(
-        context: click.Context, files: tuple[str, ...], models: tuple[str, ...], arms: tuple[str, ...], engine: str,
-        n_rows: int | None, small: bool, minutes: float | None, output: str, **load: Any,
+        context: click.Context, places: tuple[str, ...], categories: tuple[str, ...], every: int, models: tuple[str, ...],
+        arms: tuple[str, ...], arms_file: str | None, engine: str, n_rows: int | None, small: bool, minutes: float | None,
+        output: str, **load: Any,
     ) -> None:
         answers = take_stdout(context)
-        names = arms or default_arms
-        rows = _read(files, SMALL_ROWS if small and n_rows is None else n_rows)
-        _run(models or ("smollm2",), rows, names, output, engine=engine, minutes=minutes, load=ModelOptions(**load))
+        own = read_arms(arms_file) if arms_file is not None else {}
+        chosen = [find_call_arm(each, own) for each in arms or own or default_arms]
+        n_rows = SMALL_ROWS if small and n_rows is None else n_rows
+        rows = choose_rows(places, categories=categories, every=every, n_rows=n_rows)
+        _run(models or ("smollm2",), rows, chosen, output, engine=engine, minutes=minutes, load=ModelOptions(**load))
         results = Results(output)
         entries = list(results)
         scores = score_calls(entry for entry in entries if isinstance(entry, Called))
         document = build_call_report(
             entries, title=f"Benchmark {name}", question=question, n_damaged=results.n_damaged,
-            pairs=call_pairs(names),
+            pairs=call_pairs(arm.name for arm in chosen),
         )
         write_report(document, output)
         write_tables(answers, (calls_table(scores), reasons_table(scores)))
@@ -83,19 +94,12 @@ def call_command(name: str) -> click.Command:
     return command
 
 
-def _read(files: Sequence[str], n_rows: int | None) -> list[Row]:
-    if wrong := next((file for file in files if not Path(file).is_file()), None):
-        raise SettingsError(f"There is no file {wrong}. Give the leaderboard's rows in joined form, one JSON object a line.")
-    return [row for file in files for row in read_rows(file)[:n_rows]]
-
-
 def _run(
-    models: Sequence[str], rows: Sequence[Row], arms: Sequence[str], folder: str, *, engine: str, minutes: float | None,
-    load: ModelOptions,
+    models: Sequence[str], rows: Sequence[Row], arms: Sequence[CallArm], folder: str, *, engine: str,
+    minutes: float | None, load: ModelOptions,
 ) -> None:
     """Run what isn't done; a model that can't be loaded is recorded, and the rest goes on."""
     log, deadline = open_console(sys.stderr), None if minutes is None else time.monotonic() + 60 * minutes
-    chosen = [find_call_arm(name) for name in arms]
     with open_results(folder) as writer:
         writer.begin(write_command([PROGRAM, *sys.argv[1:]]), describe_environment())
         for name in models:
@@ -108,5 +112,5 @@ def _run(
             if isinstance(model, ScriptedModel):
                 raise SettingsError("A scripted model can't be asked for calls of the leaderboard. Give a real one.")
             with model, shown_progress(log) as tell:
-                run_calls(model, rows, chosen, writer, engine=engine, on_progress=tell,
+                run_calls(model, rows, arms, writer, engine=engine, on_progress=tell,
                           should_stop=lambda: deadline is not None and time.monotonic() > deadline)

@@ -9,6 +9,7 @@ import pytest
 
 from local_react import Model, SettingsError
 from local_react.bench.bfcl import Row
+from local_react.bench.bfcl_predict import CallArm
 from local_react.bench.call_report import build_call_report
 from local_react.bench.calls import (
     ARGUMENT_ARMS,
@@ -23,6 +24,7 @@ from local_react.bench.calls import (
 from local_react.bench.document import render_html, render_markdown
 from local_react.bench.results import Called, Results, open_results
 from local_react.bench.statistics import mcnemar, share
+from local_react.language.chat import CHATML
 from tests.random_models import make_model
 
 FUNCTION = {"name": "paint", "description": "Paint.", "parameters": {
@@ -141,3 +143,46 @@ def test_the_arms_cover_every_style_free_and_constrained_with_and_without_a_thou
     assert len(seen) == 12
     with pytest.raises(SettingsError, match="no arm of single calls called 'bogus'"):
         find_call_arm("bogus")
+
+
+def test_an_arm_of_ones_own_goes_before_a_named_one():
+    own = {"free-json": CallArm(name="free-json", n_exemplars=1), "mine": CallArm(name="mine")}
+    assert find_call_arm("free-json", own) == own["free-json"] and find_call_arm("free-json") == CALL_ARMS["free-json"]
+    assert find_call_arm("mine", own) == own["mine"] and find_call_arm("free-keyword", own) == CALL_ARMS["free-keyword"]
+    with pytest.raises(SettingsError, match="'bogus'.* mine"):
+        find_call_arm("bogus", own)
+
+
+def test_an_arm_that_chats_is_asked_in_the_turns_of_the_model(tmp_path):
+    path = make_model(tmp_path / "chat.gguf", chat_template=CHATML, n_ctx_train=4096, n_embd=32, n_layer=1)
+    with Model.load(path, n_threads=1) as model:
+        assert ask(model, tmp_path / "out", names=("constrained-keyword", "constrained-chat")).n_done == 6
+    plain, chat = (
+        [call.values for call in calls_of(tmp_path / "out") if call.values["arm"] == name]
+        for name in ("constrained-keyword", "constrained-chat")
+    )
+    assert all(values["malformed"] is None for values in (*plain, *chat))
+    assert all(one["n_prompt"] != other["n_prompt"] for one, other in zip(plain, chat))
+
+
+def test_rows_with_the_same_exemplars_follow_each_other_where_exemplars_are_picked(model, tmp_path):
+    note = {"name": "note", "description": "Note.", "parameters": {
+        "type": "dict", "properties": {"text": {"type": "string", "description": "What."}}, "required": ["text"],
+    }}
+    pair = {"name": "pair", "description": "Pair.", "parameters": {
+        "type": "dict", "properties": {name: {"type": "string", "description": "What."} for name in "ab"},
+        "required": ["a", "b"],
+    }}
+    rows = [
+        Row(id=f"{function['name']}_{n}", category="own", question="Do it.", functions=(function,), ground_truth=None)
+        for n in range(3) for function in (note, pair)
+    ]
+    arms = [CallArm(name="picked", picks_exemplars=True), CallArm(name="fixed")]
+    with open_results(tmp_path) as writer:
+        run_calls(model, rows, arms, writer, clock=lambda: 0.0)
+    order = {
+        arm.name: [call.values["row"].split("_")[0] for call in calls_of(tmp_path) if call.values["arm"] == arm.name]
+        for arm in arms
+    }
+    assert order["fixed"] == ["note", "pair"] * 3
+    assert order["picked"] in (["note"] * 3 + ["pair"] * 3, ["pair"] * 3 + ["note"] * 3)

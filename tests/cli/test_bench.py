@@ -250,3 +250,16 @@ def test_a_report_of_single_calls_needs_no_model_either(random_model, folder):
     asked = document(invoke("bfcl", "--rows", "own.jsonl", "--model", random_model, "--threads", "1", "--output", "out"))
     assert document(invoke("report", "out"))["scores"] == asked["scores"]
     assert document(invoke("score", "out"))["calls"] == asked["scores"]
+
+
+def test_single_calls_of_chosen_rows_under_arms_of_ones_own(random_model, folder):
+    (folder / "own.jsonl").write_text("".join(json.dumps(ROW | {"id": f"own_{n}"}) + "\n" for n in range(5)))
+    (folder / "other.jsonl").write_text(json.dumps(ROW) + "\n")
+    (folder / "arms.toml").write_text('[[arm]]\nname = "mine"\nn_exemplars = 0\n[[arm]]\nname = "json"\narguments = "json"\n')
+    args = ["bfcl", "--rows", ".", "--category", "own", "--every", "2", "-n", "2", "--arms", "arms.toml", "--model", random_model]
+    for name in ("mine.jsonl", "script.json"):
+        (folder / name).unlink()
+    found = document(invoke(*args, "--threads", "1", "--output", "out"))
+    assert [(score["arm"], score["right"]["n"]) for score in found["scores"]] == [("mine", 2), ("json", 2)]
+    found = document(invoke(*args, "--threads", "1", "--output", "more", "--arm", "mine", "--arm", "constrained-quick"))
+    assert [score["arm"] for score in found["scores"]] == ["mine", "constrained-quick"]
