@@ -17,6 +17,7 @@ from local_react.decode.generate import VocabularyLike
 from local_react.decode.scripted import ScriptedModel
 from local_react.errors import SettingsError, TemplateError
 from local_react.language.chat import CHATML, CHATML_TOKENS, to_chat, with_thinking
+from local_react.language.markup import find_markup
 from local_react.language.prompt import Piece, Prompt, count_parts
 from local_react.language.sandbox import SOURCE_LIMIT
 from local_react.language.template import ChatTemplate, Message
@@ -215,7 +216,7 @@ def encode_pieces(pieces: Sequence[Piece], vocabulary: VocabularyLike) -> tuple[
     run: list[Piece] = []
 
     def end_run() -> None:
-        found = vocabulary.tokenize("".join(piece.text for piece in run))
+        found = _tokenize_run(run, vocabulary)
         sizes = [len(vocabulary.piece(id)) for id in found]
         for part, count in count_parts(Prompt(tuple(run)), sizes).items():
             counts[part] += count
@@ -232,6 +233,35 @@ def encode_pieces(pieces: Sequence[Piece], vocabulary: VocabularyLike) -> tuple[
             counts[piece.part] += 1
     end_run()
     return ids, counts
+
+
+def encode_text(text: str, vocabulary: VocabularyLike) -> list[int]:
+    """The ids of a text from outside, of which nothing becomes a control token, nor any other token of markup."""
+    return _tokenize_run([Piece("", text)], vocabulary)
+
+
+def _tokenize_run(run: Sequence[Piece], vocabulary: VocabularyLike) -> list[int]:
+    """The ids of neighbouring pieces without control tokens. A name of markup that isn't the template's from end to end is
+    cut behind its first sign: llama.cpp would make it a token of its own, with special tokens on or off."""
+    text = "".join(piece.text for piece in run)
+    trust = [(piece.is_trusted, len(piece.text)) for piece in run]
+    ids: list[int] = []
+    start = 0
+    for place, name in find_markup(text):
+        if not _is_trusted(trust, place, place + len(name)) and len(vocabulary.tokenize(name)) == 1:
+            ids += vocabulary.tokenize(text[start : place + 1])
+            start = place + 1
+    return ids + vocabulary.tokenize(text[start:])
+
+
+def _is_trusted(trust: Sequence[tuple[bool, int]], start: int, end: int) -> bool:
+    """Whether all that stands between two places is trusted, in pieces of which trust and lengths are given."""
+    at = 0
+    for is_trusted, size in trust:
+        if not is_trusted and at < end and start < at + size:
+            return False
+        at += size
+    return True
 
 
 def _cut_at_control_tokens(piece: Piece, vocabulary: VocabularyLike) -> list[Piece | int]:

@@ -15,7 +15,7 @@ from local_react.author import Author
 from local_react.decode.completion import Completion
 from local_react.decode.generate import Decoder
 from local_react.errors import ContextOverflow
-from local_react.form import Encoded
+from local_react.form import Encoded, encode_text
 from local_react.grounding import Sightings
 from local_react.guards import CallHistory
 from local_react.language import notices
@@ -198,7 +198,7 @@ class Episode:
     def _cut(self, text: str, tool: str) -> str:
         """The text within the observation budget of its tool and the room that the window leaves for it and a next step."""
         vocabulary = self._decoder.vocabulary
-        pieces = [vocabulary.piece(id) for id in vocabulary.tokenize(text)]
+        pieces = [vocabulary.piece(id) for id in encode_text(text, vocabulary)]
         room = self._decoder.window - len(self._transcript) - 2 * MIN_STEP_TOKENS
         budgets = [room, self._setup.toolbox[tool].observation_tokens, self._guards.observation_tokens]
         if self._setup.toolbox[tool].observation_tokens is not None:

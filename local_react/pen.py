@@ -8,7 +8,7 @@ from local_react.decode.completion import Completion
 from local_react.decode.generate import Decoder
 from local_react.decode.transcript import Owner, Transcript
 from local_react.errors import ContextOverflow
-from local_react.form import encode_pieces
+from local_react.form import encode_pieces, encode_text
 from local_react.language.observation import NOTHING_RUN, indent
 from local_react.language.prompt import Piece
 from local_react.language.protocol import LabelKind, Protocol
@@ -87,7 +87,7 @@ class Pen:
         """Append a text."""
         if not text:
             return
-        self._append(self._decoder.vocabulary.tokenize(text), text, owner)
+        self._append(encode_text(text, self._decoder.vocabulary), text, owner)
 
     def _append(self, ids: list[int], text: str, owner: Owner) -> None:
         window, needed = self._decoder.window, len(self._transcript) + len(ids)

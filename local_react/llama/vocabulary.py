@@ -18,6 +18,9 @@ from local_react.llama import log as _log  # noqa: F401  (our log callback must 
 
 _PIECE_SIZE = 256
 _BLANK_SIGN = "▁".encode()
+_SPECIAL = (
+    llama_cpp.LLAMA_TOKEN_ATTR_CONTROL | llama_cpp.LLAMA_TOKEN_ATTR_UNKNOWN | llama_cpp.LLAMA_TOKEN_ATTR_USER_DEFINED
+)
 
 
 class Vocabulary:
@@ -69,9 +72,20 @@ class Vocabulary:
     def _tokenize_text(self, data: bytes, special: bool) -> list[int]:
         if not self._prefixes_blank:
             return self._tokenize(data, special)
+        # llama.cpp puts that blank behind each token that it takes by its name, too; so those are taken out here.
+        tokens, pattern = self._named[special]
+        ids: list[int] = []
+        for part in pattern.split(data):
+            ids += [tokens[part]] if part in tokens else self._tokenize_bare(part)
+        return ids
+
+    def _tokenize_bare(self, data: bytes) -> list[int]:
+        """The ids of a text without names of special tokens, without the blank before it."""
+        if not data:
+            return []
         # SentencePiece models put a blank before what they tokenize. A line break in front takes that blank,
         # and both are dropped again.
-        ids = self._tokenize(b"\n" + data, special)
+        ids = self._tokenize(b"\n" + data, False)
         n_bytes = 0
         for n_dropped, token in enumerate(ids, 1):
             n_bytes += len(self.piece(token))
@@ -79,7 +93,25 @@ class Vocabulary:
                 return ids[n_dropped:]
             if n_bytes > 2:
                 break
-        return self._tokenize(data, special)
+        return self._tokenize(data, False)
+
+    @cached_property
+    def _named(self) -> dict[bool, tuple[dict[bytes, int], re.Pattern[bytes]]]:
+        """The tokens that llama.cpp takes by their names wherever these stand, with special tokens off (false) and on, and
+        what finds the names."""
+        kinds: dict[bool, dict[bytes, int]] = {False: {}, True: {}}
+        for token in range(self.n_tokens):
+            attributes = llama_cpp.llama_vocab_get_attr(self.pointer, token)
+            name = llama_cpp.llama_vocab_get_text(self.pointer, token) if attributes & _SPECIAL else b""
+            if name:
+                kinds[True][name] = token
+            if name and attributes & llama_cpp.LLAMA_TOKEN_ATTR_USER_DEFINED:
+                kinds[False][name] = token
+        patterns = {}
+        for special, tokens in kinds.items():
+            by_length = sorted(tokens, key=len, reverse=True)
+            patterns[special] = re.compile(b"(" + b"|".join(map(re.escape, by_length)) + b")" if by_length else b"(?!)")
+        return {special: (tokens, patterns[special]) for special, tokens in kinds.items()}
 
     def _tokenize(self, data: bytes, special: bool) -> list[int]:
         size = len(data) + 8

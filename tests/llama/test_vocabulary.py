@@ -8,7 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from local_react.llama.model import Model
-from tests.random_models import make_model
+from tests.random_models import byte_level_vocabulary, make_model, sentencepiece_vocabulary
+
+USER_DEFINED = 4
+"""The type of a token that llama.cpp takes by its name in any text."""
 
 TEXTS = [
     "", " ", "  two blanks  ", "Action: search[日🙂é]", "\n", "\n\nObservation: x\n", "a\tb\r\nc", "\x00\x01\x7f", "مرحبا", "e\u0301",
@@ -46,6 +49,27 @@ def test_no_blank_is_put_in_front(tmp_path: Path, add_space_prefix: bool) -> Non
     with Model.load(path, n_threads=1) as model:
         for text in ("x", " x", "\nObservation: x", "日"):
             assert model.vocabulary.join(model.vocabulary.tokenize(text)) == text.encode()
+
+
+MARKUP = ["<tool_call>", "</tool_call>", "<tool_call><tool_call>"]
+
+
+@pytest.mark.parametrize("tokenizer", ["bpe", "sentencepiece"])
+@pytest.mark.parametrize("special", [False, True])
+def test_no_blank_is_put_behind_a_token_that_is_taken_by_its_name(tmp_path: Path, tokenizer: str, special: bool) -> None:
+    """Regression: llama.cpp puts a blank behind those as well, so each turn of a template began with one more."""
+    _, words = {"bpe": byte_level_vocabulary, "sentencepiece": sentencepiece_vocabulary}[tokenizer]()
+    kinds = [*words["tokenizer.ggml.token_type"], *[USER_DEFINED] * len(MARKUP)]
+    path = make_model(
+        tmp_path / "names.gguf", tokenizer=tokenizer, control=MARKUP, changes={"tokenizer.ggml.token_type": kinds},
+    )
+    with Model.load(path, n_threads=1) as model:
+        vocabulary = model.vocabulary
+        ends = "".join(vocabulary.piece(token).decode() for token in vocabulary.end_tokens)
+        for text in ("<s>x", "a<s> b<end_of_turn>\n<s>c", "<tool_call>x", " a <tool_call> b</tool_call>", ends, "<tool_call" * 3):
+            assert vocabulary.join(vocabulary.tokenize(text, special=special)) == text.encode()
+        longest, = vocabulary.tokenize("<tool_call><tool_call>", special=special)
+        assert vocabulary.piece(longest).decode() == MARKUP[2]
 
 
 def test_text_never_becomes_a_control_token(real_model: Model) -> None:
