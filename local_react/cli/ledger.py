@@ -38,7 +38,7 @@ def ledger_command(context: click.Context, files: tuple[str, ...], steps: tuple[
 
 def describe_ledger(ledger: Ledger, horizons: Sequence[int] = HORIZONS) -> list[str]:
     """The ledger as lines of text."""
-    width = max(map(len, (*ledger.parts, *ledger.purposes)), default=0)
+    width = max(map(len, (*(f"  {part}" for part in ledger.parts), *ledger.purposes, "Prompt")))
     lines = [f"{'Prompt':{width}}  {ledger.n_prompt:>9,}"]
     lines += [f"  {part:{width - 2}}  {n:>9,}" for part, n in ledger.parts.items()]
     lines += [f"{purpose.capitalize():{width}}  {n:>9,}" for purpose, n in ledger.purposes.items()]

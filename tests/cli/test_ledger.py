@@ -43,6 +43,12 @@ def test_the_table_names_every_part_and_predicts(file):
     assert int(rows[1][2].replace(",", "")) == ledger.predict(30).stateless
 
 
+def test_the_counts_stand_in_one_column(file):
+    """Long names of parts, which are set in by two blanks, once pushed their counts to the right."""
+    counts, _, _ = invoke(file).stdout.partition("\n\n")
+    assert len({len(line) for line in counts.splitlines()}) == 1
+
+
 def test_as_json_it_is_one_line(file):
     result = invoke(file, "--json")
     assert json.loads(result.stdout) == keep_ledger(Trace.read(file)).write()
