@@ -285,15 +285,25 @@ def one_of_words(words: Iterable[str]) -> Regular:
 def _from_tree(tree: Mapping[str, Any]) -> Regular:
     """The tree's expression, built from the leaves up without recursion: words may be long."""
     built: dict[int, Regular] = {}
-    stack: list[tuple[Mapping[str, Any], bool]] = [(tree, False)]
+    stack: list[tuple[Mapping[str, Any], list[tuple[str, Mapping[str, Any]]] | None]] = [(tree, None)]
     while stack:
-        node, is_ready = stack.pop()
-        if not is_ready:
-            stack.append((node, True))
-            stack.extend((below, False) for below in node.values())
-        elif not node:
+        node, branches = stack.pop()
+        if branches is None:
+            branches = [_unbranched(key, below) for key, below in node.items()]
+            stack.append((node, branches))
+            stack.extend((below, None) for _, below in branches)
+        elif not branches:
             built[id(node)] = EPSILON
         else:
-            parts = [sequence(key, built[id(below)]) for key, below in node.items()]
+            parts = [sequence(key, built[id(below)]) for key, below in branches]
             built[id(node)] = choice(*parts)
     return built[id(tree)]
+
+
+def _unbranched(key: str, below: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """The text from `key` on as far as nothing branches off, and what comes behind it: one literal, not one a character."""
+    keys = [key]
+    while len(below) == 1:
+        ((more, below),) = below.items()
+        keys.append(more)
+    return "".join(keys), below

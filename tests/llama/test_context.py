@@ -12,6 +12,7 @@ from local_react.decode.generate import Decoder
 from local_react.errors import DecodeError, ModelError, SettingsError
 from local_react.llama.context import Chunk
 from local_react.llama.model import Model
+from tests.conftest import N_THREADS
 from tests.random_models import make_model
 
 TEXT = "Question: what is the answer?\nThought:"
@@ -126,7 +127,7 @@ def test_a_closed_model_is_refused_before_llama_cpp_reads_freed_memory(tiny_mode
 
 @pytest.mark.parametrize("options", [{"type_k": "q8_0", "type_v": "q8_0", "flash_attention": True}, {"flash_attention": False}, {"n_batch": 8}])
 def test_kv_types_flash_attention_and_small_batches_work(smollm2: Model, options: dict) -> None:
-    with Model.load(smollm2.path, n_ctx=256, n_threads=2, **options) as model, model.context(1) as context:
+    with Model.load(smollm2.path, n_ctx=256, n_threads=N_THREADS, **options) as model, model.context(1) as context:
         ids = model.vocabulary.tokenize("The capital of France is")
         (row,) = context.decode([Chunk(1, ids, 0, True)])
         assert model.vocabulary.piece(int(context.logits(row).argmax())) == b" Paris"
