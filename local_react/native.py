@@ -37,7 +37,12 @@ def template_for(protocol: Protocol, template: Any) -> Any:
 
 
 def with_format(setup: Setup, model: AnyModel) -> Setup:
-    """The setup with the format that its protocol names, or that the chat template shows (`choose`)."""
+    """The setup with the format that its protocol names, or that the chat template shows (`choose`).
+
+    That of a run with labelled steps is left as it is.
+    """
+    if setup.protocol.native is None:
+        return setup
     protocol, form = choose(setup.protocol, setup.form, model)
     return replace(setup, form=form, protocol=protocol)
 

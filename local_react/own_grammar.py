@@ -106,7 +106,10 @@ class OwnGrammar:
         """Raise SettingsError where the grammar can't hold the steps of a run, before it begins."""
         protocol, cover, name = self.protocol, self.cover, self.file.name
         if protocol.native is not None:
-            raise SettingsError(f"The grammar {name} can't hold the protocol {protocol.name}, whose steps have no labels.")
+            raise SettingsError(
+                f"The grammar {name} describes labelled steps, and the protocol {protocol.name} has none. Leave the grammar "
+                "out, or take another protocol."
+            )
         if not self.is_thought_free and protocol.thought is not None and cover != "step":
             opening = protocol.label(protocol.opening)
             raise SettingsError(

@@ -19,6 +19,7 @@ from local_react.decode.generate import Generation, SamplerLike
 from local_react.decode.scripted import ScriptedModel
 from local_react.decode.stop import StopScanner
 from local_react.decode.transcript import Transcript
+from local_react.episodes import play
 from local_react.errors import ModelError, SettingsError, ToolError, TraceError
 from local_react.form import Form
 from local_react.guards import Guards
@@ -27,8 +28,8 @@ from local_react.language.regular import EPSILON, Regular
 from local_react.language.step import Call, Observation
 from local_react.language.thinking import ThinkTags
 from local_react.llama.sampling import Sampling
+from local_react.native import with_format
 from local_react.recorder import STREAMED
-from local_react.runs import play
 from local_react.setup import Setup
 from local_react.steering import Steering
 from local_react.tools.result import Result
@@ -62,18 +63,19 @@ def replay(trace: Trace, tools: Toolbox | None = None) -> Trace:
         guards, protocol = _read_guards(start["settings"]), Protocol(**start["protocol"])
         toolbox = tools if tools is not None else RecordedToolbox(_read_tools(start), _read_observations(trace))
         question = start["question"]
-        script = [part for event in trace.generations for part in _read_parts(event, protocol.native is not None)]
-        setup = Setup(
+        is_native = protocol.native is not None
+        model = ScriptedModel([part for event in trace.generations for part in _read_parts(event, is_native)])
+        setup = with_format(Setup(
             protocol=protocol, toolbox=toolbox, guards=guards, sampling=Sampling(), strict=start["settings"]["strict"],
             n_top_logprobs=None, approve=_Decisions(trace), steering=_read_steering(trace, protocol, toolbox),
             form=_read_form(start["settings"]),
-        )
+        ), model)
     except (AttributeError, KeyError, TypeError, ValueError, SettingsError, ToolError) as error:
         raise TraceError(f"The trace can't be replayed: {type(error).__name__}: {error}.") from error
     events: list[Event] = []
     try:
         play(
-            setup, [question], model=ScriptedModel(script), exemplars=(), clock=lambda: 0.0,
+            [setup], [question], model=model, exemplars=(), clock=lambda: 0.0,
             on_event=lambda index, event: events.append(event),
         )
     except ModelError:

@@ -1,42 +1,39 @@
-"""Runs: one question or many, from the caller's options to the traces."""
+"""Runs: one question or many, from the caller's options to the setups of their episodes, which `episodes.py` plays.
+
+Invariant: what the caller got wrong is raised before anything is decoded. Refuses options that contradict each other.
+"""
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from local_react.decode.engines import ENGINES, make_engine
-from local_react.decode.generate import Decoder
 from local_react.decode.scripted import ScriptedModel
-from local_react.errors import ContextOverflow, SettingsError
-from local_react.form import AUTO, AnyModel, Encoded, choose_form, encode, read_date
+from local_react.episodes import play
+from local_react.errors import SettingsError
+from local_react.form import AUTO, AnyModel, choose_form
 from local_react.grounding import with_grounding
 from local_react.guards import Guards
-from local_react.language.exemplars import default_exemplars
-from local_react.language.prompt import Exemplar, Prompt, build_prompt
+from local_react.language.prompt import Exemplar
 from local_react.language.protocol import Protocol
 from local_react.language.template import ChatTemplate
 from local_react.language.thinking import Choice
 from local_react.llama.sampling import Sampling
-from local_react.loop import Episode
-from local_react.native import spell_calls, template_for, with_format, write_prompts
+from local_react.native import spell_calls, template_for, with_format
 from local_react.options import FILE, KINDS, check_kind, check_options
-from local_react.own_grammar import OwnSteering, use_grammar
+from local_react.own_grammar import OwnGrammar, OwnSteering, use_grammar
 from local_react.recommendation import choose_sampling
-from local_react.recorder import OnEvent, Recorder
-from local_react.schedule import Scheduler
-from local_react.setup import MIN_STEP_TOKENS, Approve, Setup
+from local_react.recorder import OnEvent
+from local_react.setup import Approve, Setup
 from local_react.steering import REACHES, Reach, Steering
-from local_react.tools.tool import Tool
 from local_react.tools.toolbox import Toolbox
-from local_react.trace import VERSION as TRACE_VERSION, Trace, TraceFile
-from local_react.version import VERSION
+from local_react.trace import Trace
 
 
 class NotGiven(Enum):
@@ -120,40 +117,53 @@ def run_many(
         engine=engine, grammar=grammar, ground=ground, explain=explain, approve=approve, on_event=on_event, trace=trace,
         template=template, think=think, seeds=seeds, toolboxes=toolboxes, clock=clock,
     )
+    reach: Reach | None = _choose_reach(constrain or grammar is not None)
+    _check_together(
+        model, logprobs=logprobs, reach=reach, engine=engine, grammar=grammar, ground=ground, explain=explain
+    )
+    guards = replace(guards, **_given(max_steps=max_steps, max_step_tokens=max_step_tokens))
+    chosen, sources = choose_sampling(sampling, model, _given(temperature=temperature, seed=seed))
+    protocol = Protocol.preset(protocol) if isinstance(protocol, str) else protocol
+    own = None if grammar is None or reach is None else use_grammar(grammar, protocol, reach, max_steps=guards.max_steps)
+    setup = with_format(Setup(
+        protocol=protocol, toolbox=_toolbox(tools, guards), guards=guards, sampling=chosen, sampling_from=sources,
+        strict=strict, n_top_logprobs=logprobs, approve=approve, steering=None,
+        form=choose_form(model, template_for(protocol, template), think=think, clock=clock),
+    ), model)
+    if reach is not None:
+        steering = _steer(setup, model, reach=reach, engine=engine, grammar=own, grounds=ground, explains=explain)
+        setup = replace(setup, steering=steering)
+    return play(
+        _setups(setup, questions, seeds, toolboxes), questions, model=model, exemplars=exemplars, instructions=instructions,
+        n_parallel=n_parallel, on_event=on_event, trace=trace, clock=clock,
+    )
+
+
+def _choose_reach(constrain: bool | Reach) -> Reach | None:
+    """What is held to its language; None where nothing is."""
+    if constrain is True:
+        return "action"
+    if constrain and constrain not in REACHES:
+        raise SettingsError(f"constrain={constrain!r} means nothing. Use True, False, {', '.join(REACHES)}.")
+    return constrain or None
+
+
+def _check_together(
+    model: AnyModel, *, logprobs: int | None, reach: Reach | None, engine: str, grammar: str | Path | None, ground: bool,
+    explain: bool,
+) -> None:
+    """Raise SettingsError for options that don't go together."""
     if logprobs is not None and isinstance(model, ScriptedModel):
         raise SettingsError("A scripted model has no log-probabilities. Leave `logprobs` out, or load a real model.")
     if engine not in ENGINES:
         raise SettingsError(f"There is no engine called {engine!r}. The engines are {', '.join(ENGINES)}.")
-    constrain = constrain or grammar is not None
     if grammar is not None and ground:
         raise SettingsError("A grammar of your own can't follow what the run has shown. Give `ground` or `grammar`, not both.")
-    if not constrain and (ground or explain):
+    if reach is None and (ground or explain):
         raise SettingsError(f"{'ground' if ground else 'explain'} says something about the constraint. Give constrain, too.")
-    guards = replace(guards, **_given(max_steps=max_steps, max_step_tokens=max_step_tokens))
-    chosen, sources = choose_sampling(sampling, model, _given(temperature=temperature, seed=seed))
-    protocol = Protocol.preset(protocol) if isinstance(protocol, str) else protocol
-    setup = Setup(
-        protocol=protocol,
-        toolbox=_toolbox(tools, guards), guards=guards, sampling=chosen, sampling_from=sources,
-        strict=strict, n_top_logprobs=logprobs, approve=approve, steering=None,
-        form=choose_form(model, template_for(protocol, template), think=think, clock=clock),
-    )
-    if protocol.native is not None:
-        if grammar is not None:
-            raise SettingsError("A grammar of your own describes labelled steps. Leave it out, or take another protocol.")
-        setup = with_format(setup, model)
-    if constrain:
-        reach: Reach = "action" if constrain is True else constrain
-        setup = replace(setup, steering=_steer(
-            setup, model, reach=reach, engine=engine, grammar=grammar, grounds=ground, explains=explain
-        ))
-    return play(
-        setup, questions, model=model, exemplars=exemplars, instructions=instructions, n_parallel=n_parallel,
-        on_event=on_event, trace=trace, clock=clock, own=_own(setup, questions, seeds, toolboxes),
-    )
 
 
-def _own(
+def _setups(
     setup: Setup, questions: Sequence[str], seeds: Sequence[int] | None, toolboxes: Sequence[Toolbox] | None
 ) -> list[Setup]:
     """The setup of each question: its seed, and its tools where it has some of its own."""
@@ -170,72 +180,11 @@ def _own(
     ]
 
 
-def play(
-    setup: Setup, questions: Sequence[str], *, model: AnyModel, exemplars: Sequence[Exemplar] | None = None,
-    instructions: str | None = None, n_parallel: int = 1, on_event: Callable[[int, Any], None] | None = None,
-    trace: Callable[[int], str | Path] | None = None, clock: Callable[[], float] = time.time,
-    own: Sequence[Setup] | None = None,
-) -> list[Trace]:
-    """Answer questions with everything set up; `run_many` says what the options mean. `own` are the setups of the questions,
-    where they differ in seeds and tools."""
-    own = _own(setup, questions, None, None) if own is None else own
-    _check_names(setup.protocol, setup.toolbox)
-    if exemplars is None:
-        exemplars = choose_exemplars(setup.protocol, setup.toolbox)
-    if setup.protocol.native is not None:
-        setup = with_format(setup, model)
-    form = setup.form
-    today = None if form.template is None else read_date(clock)
-    if setup.protocol.native is not None:
-        prompts, frames = write_prompts(
-            setup.protocol, form, setup.toolbox, questions, exemplars, instructions=instructions, today=today
-        )
-        own = [replace(each, protocol=setup.protocol, form=form, frames=frames) for each in own]
-    else:
-        prompts = [
-            form.dress(build_prompt(each, setup.protocol, setup.toolbox, exemplars, instructions=instructions), today=today)
-            for each in questions
-        ]
-    encoded = [_encode(prompt, setup.guards, model) for prompt in prompts]
-    recorders: list[Recorder] = []
-
-    def episodes() -> Iterable[Episode]:
-        for index, (question, prompt, tokens) in enumerate(zip(questions, prompts, encoded)):
-            listener = None if on_event is None else partial(on_event, index)
-            file = None if trace is None else TraceFile(trace(index))
-            recorder = Recorder(clock=clock, file=file, on_event=listener)
-            recorder.start(**_describe(own[index], question, prompt, model))
-            recorders.append(recorder)
-            for doubt in setup.steering.doubts() if setup.steering is not None and index == 0 else ():
-                recorder.warn(doubt)
-            if form.note is not None and index == 0:
-                recorder.stream("note", text=form.note)
-            yield Episode(own[index], question, prompt, tokens, recorder)
-
-    if prompts:
-        with model.context(min(n_parallel, len(prompts))) as context:
-            decoder = Decoder(context, model.vocabulary, spell_calls(model.vocabulary, setup.protocol))
-            Scheduler(decoder, setup.guards.time_limit_s, clock).drive(episodes())
-    return [recorder.trace for recorder in recorders]
-
-
-def choose_exemplars(protocol: Protocol, toolbox: Toolbox) -> Sequence[Exemplar]:
-    """The exemplars of a run that is given none of its own."""
-    # A made-up call of a tool that needs approval would teach the model to make one.
-    if protocol.native is not None:
-        return ()
-    harmless = {name: tool for name, tool in toolbox.items() if not tool.needs_approval}
-    return default_exemplars(harmless) if protocol.has_tools else ()
-
-
 def _steer(
-    setup: Setup, model: AnyModel, *, reach: Reach, engine: str, grammar: str | Path | None, grounds: bool, explains: bool
+    setup: Setup, model: AnyModel, *, reach: Reach, engine: str, grammar: OwnGrammar | None, grounds: bool, explains: bool
 ) -> Steering:
-    if reach not in REACHES:
-        raise SettingsError(f"constrain={reach!r} means nothing. Use True, False, {', '.join(REACHES)}.")
-    make: Callable[..., Steering] = Steering
-    if grammar is not None:
-        make = partial(OwnSteering, grammar=use_grammar(grammar, setup.protocol, reach, max_steps=setup.guards.max_steps))
+    """What the steps are held to, with the languages compiled that are known before the run."""
+    make: Callable[..., Steering] = Steering if grammar is None else partial(OwnSteering, grammar=grammar)
     steering = make(
         protocol=setup.protocol, tools=with_grounding(setup.toolbox) if grounds else setup.toolbox,
         engine=make_engine(engine, model.vocabulary), vocabulary=spell_calls(model.vocabulary, setup.protocol),
@@ -256,53 +205,3 @@ def _toolbox(tools: Iterable[Any], guards: Guards) -> Toolbox:
     if not guards.tool_time_limits:
         toolbox = Toolbox(replace(tool, timeout_s=None) for tool in toolbox.values())
     return toolbox
-
-
-def _check_names(protocol: Protocol, toolbox: Toolbox) -> None:
-    taken = next((name for name in toolbox if protocol.finish and name.casefold() == protocol.finish.casefold()), None)
-    if taken is not None:
-        raise SettingsError(f"The tool {taken} is called like the word that ends a run. Rename it, or the protocol's finish.")
-
-
-def _encode(prompt: Prompt, guards: Guards, model: AnyModel) -> Encoded:
-    """The prompt in tokens. Raises ContextOverflow where the window has no room for a step behind it."""
-    tokens = encode(prompt, model.vocabulary)
-    n_ids, n_shared = len(tokens.ids), tokens.n_shared
-    needed = n_ids + min(MIN_STEP_TOKENS, guards.max_step_tokens)
-    if needed > model.window:
-        what = f"The prompt has {n_ids:,} tokens ({n_shared:,} before the question), and with room for a step it"
-        raise ContextOverflow(what, needed=needed, available=model.window, window=model.window)
-    return tokens
-
-
-def _describe(setup: Setup, question: str, prompt: Prompt, model: AnyModel) -> dict[str, Any]:
-    return {
-        "version": TRACE_VERSION, "local_react": VERSION, "question": question, "model": model.describe(),
-        "settings": asdict(setup.guards) | asdict(setup.sampling) | {"sampling_from": dict(setup.sampling_from)}
-        | {"strict": setup.strict} | setup.form.describe() | _describe_steering(setup)
-        | ({} if setup.frames is None else {"template_rewrites": setup.frames.rewrites}),
-        "protocol": asdict(setup.protocol), "tools": list(setup.toolbox),
-        "toolbox": [_describe_tool(tool) for tool in setup.toolbox.values()],
-        "toolbox_fingerprint": setup.toolbox.fingerprint, "prompt_fingerprint": prompt.fingerprint,
-    }
-
-
-def _describe_steering(setup: Setup) -> dict[str, Any]:
-    steering = setup.steering
-    if steering is None:
-        return {"constrain": False}
-    grounded = [
-        f"{tool.name}.{parameter.name}"
-        for tool in steering.tools.values() for parameter in tool.parameters if parameter.grounding is not None
-    ]
-    return {
-        "constrain": steering.reach, "engine": steering.engine.name, "explain": steering.explains, "grounded": grounded,
-    } | steering.source()
-
-
-def _describe_tool(tool: Tool) -> dict[str, Any]:
-    """What a replay needs to read the calls of a tool. As it comes back from JSON, so that traces compare equal."""
-    return {
-        "name": tool.name, "description": tool.description, "parameters": json.loads(json.dumps(tool.schema, default=str)),
-        "needs_approval": tool.needs_approval,
-    }

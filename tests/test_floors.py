@@ -34,8 +34,8 @@ FLOORS: dict[str, tuple[int, str]] = {
 """Each place: its floor, and the places that it may import."""
 
 LOOP = (
-    "author", "form", "grounding", "guards", "messages", "native", "options", "own_grammar", "pen", "recommendation",
-    "recorder", "replay", "runs", "schedule", "setup", "steering",
+    "author", "episodes", "form", "grounding", "guards", "messages", "native", "options", "own_grammar", "pen",
+    "recommendation", "recorder", "replay", "runs", "schedule", "setup", "steering",
 )
 HOMES = dict.fromkeys(LOOP, "loop") | {"__init__": "package", "__main__": "package"}
 """Top-level modules that belong to a place of another name."""

@@ -31,10 +31,10 @@ from local_react import (
     tool,
 )
 from local_react.decode.engines import make_engine
+from local_react.episodes import play as play_episodes
 from local_react.language.fit import UNFIT, fit
 from local_react.language.signature import Signature
 from local_react.replay import RecordedSteering, first_difference, replay
-from local_react.runs import play as start_play
 from local_react.setup import Setup
 from local_react.steering import MIN_THOUGHT, Steering
 from local_react.trace import read_pieces
@@ -104,7 +104,7 @@ def test_nothing_in_a_thought_is_read_as_an_action(thought: str) -> None:
         steering=steering,
     )
     model = ScriptedModel([f"{thought}\n", " web_search[x]", " done\n", " finish[ok]"])
-    (trace,) = start_play(setup, ["What?"], model=model, exemplars=())
+    (trace,) = play_episodes([setup], ["What?"], model=model, exemplars=())
     assert trace.steps[0].action == Call("web_search", {"query": "x"}, thought.strip() or None)
     assert trace.answer == "ok"
     assert first_difference(trace, replay(trace)) is None

@@ -17,11 +17,11 @@ from local_react.cli.settings_file import with_settings_file
 from local_react.cli.setup import DEFAULT_MODEL, Settings, Wording, load_model, read_wording
 from local_react.cli.streams import Answers, Hint, open_console, say, take_stdout
 from local_react.cli.text import make_visible
-from local_react.form import NONE, Form, choose_form, encode
-from local_react.language.prompt import Piece, Prompt, build_prompt
+from local_react.episodes import make_prompts
+from local_react.form import NONE, AnyModel, Form, choose_form, encode
+from local_react.language.prompt import Piece, Prompt
 from local_react.llama.files import installed_models
-from local_react.native import choose, template_for, write_prompts
-from local_react.runs import AnyModel, choose_exemplars
+from local_react.native import choose, template_for
 
 NO_QUESTION = "…"
 
@@ -77,21 +77,14 @@ def _mark(piece: Piece) -> str:
 
 
 def _build(question: str | None, wording: Wording, form: Form, model: AnyModel | None) -> Prompt:
-    exemplars = wording.exemplars
-    if exemplars is None:
-        exemplars = choose_exemplars(wording.protocol, wording.toolbox)
-    asked = NO_QUESTION if question is None else question
-    if model is not None and wording.protocol.native is not None:
-        protocol, form = choose(wording.protocol, form, model)
-        (prompt,), _ = write_prompts(
-            protocol, form, wording.toolbox, [asked], exemplars, instructions=wording.instructions, today=datetime.now()
-        )
-        return prompt
-    plain = build_prompt(
-        asked, wording.protocol, wording.toolbox, exemplars,
-        instructions=wording.instructions,
+    protocol = wording.protocol
+    if model is not None and protocol.native is not None:
+        protocol, form = choose(protocol, form, model)
+    (prompt,), _ = make_prompts(
+        protocol, form, wording.toolbox, [NO_QUESTION if question is None else question], wording.exemplars,
+        instructions=wording.instructions, today=datetime.now(),
     )
-    return form.dress(plain, today=datetime.now())
+    return prompt
 
 
 def _shown(text: str, answers: Answers) -> str:
