@@ -229,7 +229,7 @@ CONSTRAINT = (
     Setting("grammar", "Hold the steps to the GBNF grammar in this file, not to the tools; turns --constrain on. It describes "
             "a whole step, the line of an action or what follows its label, and is the same at each step: neither --min-calls "
             "nor --ground can change it.  [default: none]", metavar="FILE.gbnf"),
-    Setting("ground", "Let every text with a pattern take only what the run has shown.", default=False, is_switch=True),
+    Setting("ground", "Let texts with a pattern take only values that the run has shown.", default=False, is_switch=True),
     Setting("explain", "Keep in the trace how each token of an action came about.", default=False, is_switch=True),
 )
 RUN = (

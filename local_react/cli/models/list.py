@@ -58,7 +58,7 @@ class Row:
 @click.option("--here", "is_here", is_flag=True, help="Only what is on this machine.  [default: all of the registry]")
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON.  [default: a table]")
 def list_command(n_ctx: int, is_here: bool, as_json: bool) -> None:
-    """List the models of the registry: what is here, and what fits in memory."""
+    """List the models: what is here, and what fits in memory."""
     free = available_memory()
     rows = [row for entry in load_registry() if (row := describe(entry, n_ctx, free)).path is not None or not is_here]
     if as_json:
