@@ -18,7 +18,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from local_react.bench.bfcl_predict import CallArm
+from local_react.bench.call_arm import CallArm
 from local_react.errors import SettingsError
 from local_react.tools.result import describe_validation
 

@@ -1,20 +1,25 @@
 """One call of the leaderboard from a model: prompt, one step, a reading. Nothing is executed and no notice is given.
 
-An arm is one way of asking. Its settings decide the prompt (encoding, exemplars, how much is said about a function, a
-thought before the call), the constraint (none, the functions' own types, or those narrowed to the question), and how tokens
-are chosen (by one prompt, or by several together). Nothing in an arm depends on the ground truth.
+An arm (call_arm.py) is one way of asking. Its settings decide the prompt (encoding, exemplars, how much is said about a
+function, a thought before the call), the constraint (none, the functions' own types, or those narrowed to the question),
+how tokens are chosen (by one prompt, or by several together), and whether one call is written or the likeliest of several
+is taken. Nothing in an arm depends on the ground truth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import get_args
 
 from local_react.bench.bfcl import Row, row_toolbox
 from local_react.bench.bfcl_exemplars import CallExemplar, choose_exemplars
-from local_react.bench.bfcl_prompt import INSTRUCTIONS, SHARED, Description, call_prompt
-from local_react.bench.narrowing import Way, narrow
+from local_react.bench.bfcl_prompt import SHARED, call_prompt
+from local_react.bench.bfcl_vote import ballot
+from local_react.bench.call_arm import CallArm
+from local_react.bench.narrowing import narrow
 from local_react.bench.voices import Choir, Voice
+from local_react.decode.completion import Completion
 from local_react.decode.constrained import ConstrainedGeneration
 from local_react.decode.constraint import Engine
 from local_react.decode.generate import Generation, SamplerLike
@@ -25,10 +30,12 @@ from local_react.form import Form, encode, encode_pieces
 from local_react.language.derivative import Recogniser
 from local_react.language.grammar import action_language
 from local_react.language.parse import parse_step
-from local_react.language.prompt import Prompt
-from local_react.language.protocol import ArgumentStyle, Protocol
+from local_react.language.prompt import Prompt, write_action
+from local_react.language.protocol import ArgumentStyle
+from local_react.language.regular import Regular
 from local_react.language.signature import Signatures
-from local_react.language.step import Action
+from local_react.language.step import Action, Call
+from local_react.llama.sampling import Sampling
 from local_react.llama.vocabulary import Vocabulary
 
 MAX_TOKENS = 256
@@ -36,56 +43,20 @@ MAX_TOKENS = 256
 
 MAX_THOUGHT_TOKENS = 64
 
+N_SAMPLES, SAMPLE_TEMPERATURE = 4, 0.7
+"""How many candidates are drawn, and how, in arms that choose among samples."""
+
 EMPTY_QUESTION = "(none)"
 """What stands for the question in the voice that doesn't see it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallArm:
-    """One way of asking for a call.
-
-    `n_exemplars` takes so many exemplars; with `picks_exemplars` those first whose calls are written as the row's will be.
-    `chats` puts the prompt into the turns of the model's chat template, where it has one. `narrows` holds values to the
-    question. `guidance` above 0 weighs the question more (classifier-free guidance); `n_orders` asks with so many orders of
-    the exemplars at once.
-    """
-
-    name: str
-    constrained: bool = True
-    arguments: ArgumentStyle = "keyword"
-    thinks: bool = False
-    n_exemplars: int = 2
-    picks_exemplars: bool = False
-    description: Description = "full"
-    instructions: str = INSTRUCTIONS
-    chats: bool = False
-    narrows: tuple[Way, ...] = ()
-    guidance: float = 0.0
-    n_orders: int = 1
-
-    def __post_init__(self) -> None:
-        """Raises SettingsError for what can't be asked."""
-        if self.n_exemplars < 0 or self.n_orders < 1 or self.guidance < 0:
-            raise SettingsError(f"Arm {self.name}: n_exemplars and guidance must be at least 0, n_orders at least 1.")
-        if self.narrows and not self.constrained:
-            raise SettingsError(f"Arm {self.name}: narrows says something about the constraint. Set constrained, too.")
-
-    @property
-    def protocol(self) -> Protocol:
-        """The wire format of this arm."""
-        return Protocol.preset("finish" if self.thinks else "act", arguments=self.arguments)
-
-    @property
-    def n_voices(self) -> int:
-        """How many prompts write the call together."""
-        return self.n_orders + (1 if self.guidance else 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
     """What a model wrote for a row, and how it was read. `n_sampled` and `n_forced` count the tokens of the call.
 
-    `logprob` is the natural log-probability of its sampled tokens together, under the voices and before any constraint.
+    `logprob` is the natural log-probability of its sampled tokens together, under the voices and before any constraint; of
+    all its tokens, where it was chosen among candidates, and then they are counted over all of those. `n_candidates` is the
+    number of different calls that there were to choose from.
     """
 
     row_id: str
@@ -97,6 +68,18 @@ class Prediction:
     n_forced: int
     logprob: float
     seconds: float
+    n_candidates: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A row put to the model: its voices up to the label of the call, and what stands before it."""
+
+    transcripts: list[Transcript]
+    weights: list[float]
+    label: str
+    thought: str | None
+    n_prompt: int
 
 
 class Caller:
@@ -116,31 +99,83 @@ class Caller:
     def predict(self, row: Row, arm: CallArm) -> Prediction:
         """The call that the model makes for a row. Raises ContextOverflow where the prompt doesn't fit the window."""
         started = self._clock()
-        toolbox, protocol = row_toolbox(row), arm.protocol
+        toolbox = row_toolbox(row)
+        question = self._ask(row, toolbox, arm)
+        prediction = (self._choose if arm.chooses else self._predict)(row, toolbox, arm, question)
+        return replace(prediction, seconds=self._clock() - started)
+
+    def _ask(self, row: Row, toolbox: Signatures, arm: CallArm, *, first: int = 0) -> _Question:
+        """Put a row to the model, with a thought written where the arm thinks under a constraint."""
+        protocol = arm.protocol
         voices = [self._voice(prompt, arm, weight) for prompt, weight in _prompts(row, toolbox, arm)]
-        transcripts, weights = self._choir.open(voices), [voice.weight for voice in voices]
-        lead = transcripts[0]
-        n_prompt, label = len(lead), protocol.label(protocol.opening, 1)
-        thought = None
+        transcripts, weights = self._choir.open(voices, first=first), [voice.weight for voice in voices]
+        n_prompt, label, thought = len(transcripts[0]), protocol.label(protocol.opening, 1), None
+        if arm.constrained and arm.thinks:
+            thought = self._choir.write(self._thinking(transcripts[0], label), transcripts, weights).text.strip()
+            label = protocol.label("action", 1)
+            self._write_label(f"\n{label}", transcripts)
+        return _Question(transcripts, weights, label, thought, n_prompt)
+
+    def _predict(self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question) -> Prediction:
+        """The one call that is written."""
+        protocol, lead = arm.protocol, question.transcripts[0]
         if arm.constrained:
-            if arm.thinks:
-                thought = self._choir.write(self._thinking(lead, label), transcripts, weights).text.strip()
-                label = protocol.label("action", 1)
-                self._write_label(f"\n{label}", transcripts)
-            generation = self._constrained(row, toolbox, arm, lead)
+            generation = self._constrained(_language(row, toolbox, arm), lead)
         else:
             scanner = StopScanner(
-                protocol.stops(), action=protocol.stop("action"), ends_after_call=True, line=label.encode()
+                protocol.stops(), action=protocol.stop("action"), ends_after_call=True, line=question.label.encode()
             )
             generation = Generation(lead, self._sampler, scanner, max_tokens=MAX_TOKENS, n_top_logprobs=0)
-        completion = self._choir.write(generation, transcripts, weights)
-        is_cut = completion.reason in ("length", "window")
-        action = parse_step(completion.text, protocol, toolbox, strict=True, primed=label, truncated=is_cut)
+        completion = self._choir.write(generation, question.transcripts, question.weights)
+        action = _read(completion, toolbox, arm, question)
         return Prediction(
-            row_id=row.id, action=action, text=completion.text, thought=thought or action.thought, n_prompt=n_prompt,
-            n_sampled=completion.n_sampled, n_forced=completion.n_forced,
-            logprob=sum(token.logprob for token in completion.logprobs), seconds=self._clock() - started,
+            row_id=row.id, action=action, text=completion.text, thought=question.thought or action.thought,
+            n_prompt=question.n_prompt, n_sampled=completion.n_sampled, n_forced=completion.n_forced,
+            logprob=sum(token.logprob for token in completion.logprobs), seconds=0.0,
         )
+
+    def _choose(self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question) -> Prediction:
+        """The likeliest of several calls; of equally likely ones the first, which is the greedy one."""
+        written = list(self._candidates(row, toolbox, arm, question))
+        calls: dict[str, Call] = {}
+        for call, _ in written:
+            calls.setdefault(ballot(call), call)
+        scored: list[tuple[float, str, Call]] = []
+        for call in calls.values():
+            text = write_action(call, arm.protocol, toolbox, 1).removeprefix(arm.protocol.label("action", 1))
+            forks = self._choir.fork(question.transcripts)
+            scored.append((self._choir.score(forks, question.weights, self._vocabulary.tokenize(text)), text, call))
+        logprob, text, call = max(scored, key=lambda each: each[0])
+        return Prediction(
+            row_id=row.id, action=call, text=text, thought=question.thought, n_prompt=question.n_prompt,
+            n_sampled=sum(completion.n_sampled for _, completion in written),
+            n_forced=sum(completion.n_forced for _, completion in written),
+            logprob=logprob, seconds=0.0, n_candidates=len(calls),
+        )
+
+    def _candidates(
+        self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question
+    ) -> Iterator[tuple[Call, Completion]]:
+        """The calls to choose from, the greedy one first."""
+        language = _language(row, toolbox, arm)
+        plans = [(language, self._sampler)]
+        if "tools" in arm.chooses and len(toolbox) > 1:
+            plans += [(_language(row, {name: tool}, arm), self._sampler) for name, tool in toolbox.items()]
+        if "samples" in arm.chooses:
+            settings = [Sampling(temperature=SAMPLE_TEMPERATURE, seed=seed) for seed in range(N_SAMPLES)]
+            plans += [(language, self._choir.sampler(each)) for each in settings]
+        for chosen, sampler in plans:
+            forks = self._choir.fork(question.transcripts)
+            completion = self._choir.write(self._constrained(chosen, forks[0], sampler), forks, question.weights)
+            yield from _as_call(completion, toolbox, arm, question)
+        if "encodings" in arm.chooses:
+            others = [style for style in get_args(ArgumentStyle) if style != arm.arguments]
+            for number, style in enumerate(others, 1):
+                other = replace(arm, arguments=style)
+                asked = self._ask(row, toolbox, other, first=number * arm.n_voices)
+                generation = self._constrained(_language(row, toolbox, other), asked.transcripts[0])
+                completion = self._choir.write(generation, asked.transcripts, asked.weights)
+                yield from _as_call(completion, toolbox, other, asked)
 
     def _voice(self, prompt: Prompt, arm: CallArm, weight: float) -> Voice:
         """The prompt in tokens, cut behind what all rows share."""
@@ -164,14 +199,35 @@ class Caller:
         for transcript in transcripts:
             transcript.append(ids)
 
-    def _constrained(self, row: Row, tools: Signatures, arm: CallArm, lead: Transcript) -> ConstrainedGeneration:
+    def _constrained(
+        self, language: Regular, lead: Transcript, sampler: SamplerLike | None = None
+    ) -> ConstrainedGeneration:
         if self._engine is None:
-            raise SettingsError(f"Arm {arm.name} is constrained, and no engine was given. Give one from `make_engine`.")
-        held = narrow(tools, row.question, arm.narrows)
-        language = action_language(arm.protocol, held.tools, allow_answer=False, grounded=held.grounded)
+            raise SettingsError("The arm is constrained, and no engine was given. Give one from `make_engine`.")
         return ConstrainedGeneration(
-            lead, self._sampler, Recogniser(language), self._engine.match(language), max_tokens=MAX_TOKENS, n_top_logprobs=0
+            lead, sampler or self._sampler, Recogniser(language), self._engine.match(language), max_tokens=MAX_TOKENS,
+            n_top_logprobs=0,
         )
+
+
+def _language(row: Row, tools: Signatures, arm: CallArm) -> Regular:
+    """What may be written: one call of a tool, narrowed to the question as the arm says."""
+    held = narrow(tools, row.question, arm.narrows)
+    return action_language(arm.protocol, held.tools, allow_answer=False, grounded=held.grounded)
+
+
+def _read(completion: Completion, toolbox: Signatures, arm: CallArm, question: _Question) -> Action:
+    is_cut = completion.reason in ("length", "window")
+    return parse_step(completion.text, arm.protocol, toolbox, strict=True, primed=question.label, truncated=is_cut)
+
+
+def _as_call(
+    completion: Completion, toolbox: Signatures, arm: CallArm, question: _Question
+) -> Iterator[tuple[Call, Completion]]:
+    """The call in a completion; none where it can't be read, which the language rules out."""
+    action = _read(completion, toolbox, arm, question)
+    if isinstance(action, Call):
+        yield action, completion
 
 
 def _prompts(row: Row, tools: Signatures, arm: CallArm) -> list[tuple[Prompt, float]]:

@@ -23,10 +23,11 @@ def vote(actions: Sequence[Action]) -> Action:
     if not actions:
         raise SettingsError("Nobody has voted. Give the call of at least one arm.")
     calls = [action for action in actions if isinstance(action, Call)] or list(actions)
-    votes = Counter(map(_ballot, calls))
-    return max(calls, key=lambda call: votes[_ballot(call)])
+    votes = Counter(map(ballot, calls))
+    return max(calls, key=lambda call: votes[ballot(call)])
 
 
-def _ballot(action: Action) -> str:
+def ballot(action: Action) -> str:
+    """What two calls have in common if they are the same: name and arguments. It is empty for what is no call."""
     # JSON, so that 1, 1.0 and true are different votes, as they are for the checker.
     return json.dumps([action.name, dict(action.arguments)], sort_keys=True) if isinstance(action, Call) else ""

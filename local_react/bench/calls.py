@@ -18,7 +18,8 @@ from typing import Any
 
 from local_react.bench.bfcl import Row, judge_row, row_toolbox
 from local_react.bench.bfcl_exemplars import choose_exemplars
-from local_react.bench.bfcl_predict import CallArm, Caller
+from local_react.bench.bfcl_predict import Caller
+from local_react.bench.call_arm import SOURCES, CallArm
 from local_react.bench.execution import OnProgress, Progress
 from local_react.bench.items import MODEL_KEYS
 from local_react.bench.narrowing import QUICK_WAYS, WAYS
@@ -45,14 +46,17 @@ CALL_ARMS: dict[str, CallArm] = {
         CallArm(name="constrained-quick", narrows=QUICK_WAYS),
         CallArm(name="constrained-narrowed", narrows=WAYS),
         CallArm(name="constrained-narrowed-json", narrows=WAYS, arguments="json"),
+        *(CallArm(name=f"chosen-{source}", chooses=(source,)) for source in SOURCES),
+        CallArm(name="chosen", chooses=SOURCES),
         CallArm(name="free-chat", constrained=False, chats=True),
         CallArm(name="constrained-chat", chats=True),
     )
 }
 """The arms of single calls by name: each way of writing arguments, free and constrained, with and without a thought before;
-those that hold values to the question, in one way, in all that cost little, in all; and two in the turns of a chat."""
+those that hold values to the question, in one way, in all that cost little, in all; those that choose the likeliest of
+several calls; and two in the turns of a chat."""
 
-ARGUMENT_ARMS = tuple(name for name, arm in CALL_ARMS.items() if not arm.narrows and not arm.chats)
+ARGUMENT_ARMS = tuple(name for name, arm in CALL_ARMS.items() if not (arm.narrows or arm.chooses or arm.chats))
 LEADERBOARD_ARMS = ("free-keyword", "constrained-keyword", "free-json", "constrained-json", "constrained-narrowed")
 
 BEST = {"simple": (400, 400), "multiple": (200, 200), "live_simple": (256, 258), "live_multiple": (1039, 1053)}
@@ -89,7 +93,7 @@ def run_calls(
     """Ask for the calls that aren't there yet, every row under each arm before the next row."""
     described = model.describe()
     progress = Progress(n_total=len(rows) * len(arms))
-    with model.context(2 * max(arm.n_voices for arm in arms)) as context:
+    with model.context(max(arm.n_sequences for arm in arms)) as context:
         caller = Caller(
             Choir(context, model.vocabulary), model.vocabulary, context.sampler(Sampling()), clock,
             make_engine(engine, model.vocabulary), choose_form(model) if any(arm.chats for arm in arms) else None,
@@ -194,5 +198,5 @@ def _ask(caller: Caller, arm: CallArm, row: Row, model: Mapping[str, Any]) -> di
         "is_right": verdict.is_right, "reason": verdict.reason, "parameter": verdict.parameter, "text": found.text,
         "thought": found.thought, "malformed": found.action.code if isinstance(found.action, Malformed) else None,
         "n_prompt": found.n_prompt, "n_sampled": found.n_sampled, "n_forced": found.n_forced,
-        "seconds": round(found.seconds, 4),
+        "logprob": round(found.logprob, 4), "n_candidates": found.n_candidates, "seconds": round(found.seconds, 4),
     }

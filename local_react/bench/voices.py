@@ -3,7 +3,8 @@
 One voice of weight 1 is ordinary generation. Two voices, one of which doesn't see the question, with weights 1 + g and -g,
 are classifier-free guidance (Sanchez et al. 2023, "Stay on topic with Classifier-Free Guidance"). Several voices that show
 the same exemplars in other orders average out what an order does. Since the sum is taken before the constraint is, a
-constrained text stays in its language. The prefix of each voice is computed once and copied.
+constrained text stays in its language. The prefix of each voice is computed once and copied; so is a whole prompt, where
+several texts are written or scored behind it.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from local_react.decode.completion import Completion
-from local_react.decode.generate import ContextLike, Generation, VocabularyLike
+from local_react.decode.generate import ContextLike, Generation, SamplerLike, VocabularyLike
 from local_react.decode.transcript import Transcript
-from local_react.errors import ContextOverflow
+from local_react.errors import ContextOverflow, SettingsError
 from local_react.llama.context import Chunk
+from local_react.llama.sampling import Sampling, logprobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,10 @@ class Voice:
 
 
 class Choir:
-    """Writes texts on one context, with up to half as many voices as it has sequences: each has one for its prefix."""
+    """Writes texts on one context, with up to half as many voices as it has sequences: each has one for its prefix.
+
+    Forks are taken from the other end: each voice needs a third sequence for them.
+    """
 
     def __init__(self, context: ContextLike, vocabulary: VocabularyLike) -> None:
         self._context = context
@@ -45,9 +50,58 @@ class Choir:
         """How many voices there is room for."""
         return self._context.n_parallel // 2
 
-    def open(self, voices: Sequence[Voice]) -> list[Transcript]:
-        """A transcript for each voice, with its prefix in the context. Raises ContextOverflow where one doesn't fit."""
-        return [self._open(number, voice) for number, voice in enumerate(voices)]
+    def sampler(self, settings: Sampling) -> SamplerLike:
+        """A new sampler on the context."""
+        return self._context.sampler(settings)
+
+    def open(self, voices: Sequence[Voice], *, first: int = 0) -> list[Transcript]:
+        """A transcript for each voice, with its prefix in the context. Raises ContextOverflow where one doesn't fit.
+
+        The voices are numbered from `first`: those of other numbers keep their prefixes.
+        """
+        return [self._open(number, voice) for number, voice in enumerate(voices, first)]
+
+    def fork(self, transcripts: Sequence[Transcript]) -> list[Transcript]:
+        """Copies that can be gone on with while the originals stay; earlier forks are lost.
+
+        The last token of a transcript is left for its copies to evaluate, since they need its logits. Raises SettingsError
+        where the context has no sequences left.
+        """
+        forks = []
+        for number, transcript in enumerate(transcripts):
+            sequence = self._context.n_parallel - number
+            if sequence <= max(each.sequence for each in transcripts):
+                raise SettingsError("There are no sequences for forks. Make the context with a third one for each voice.")
+            self._settle(transcript)
+            self._context.clear(sequence)
+            self._context.copy(transcript.sequence, sequence, transcript.n_held)
+            fork = Transcript(sequence)
+            fork.append(transcript.ids)
+            fork.n_held = transcript.n_held
+            forks.append(fork)
+        return forks
+
+    def score(self, transcripts: Sequence[Transcript], weights: Sequence[float], ids: Sequence[int]) -> float:
+        """The log-probability (natural) of `ids` behind the transcripts, summed with the voices' weights.
+
+        It is that of the whole text under the model at temperature 1, before any constraint. The ids are appended.
+        """
+        return sum(weight * self._score(transcript, ids) for transcript, weight in zip(transcripts, weights))
+
+    def _score(self, transcript: Transcript, ids: Sequence[int]) -> float:
+        self._settle(transcript)
+        transcript.append(ids)
+        total, left = 0.0, list(ids)
+        while left:
+            # A context gives as many rows of logits in one call as it has sequences.
+            given = transcript.pending(min(len(left), self._context.n_parallel))
+            chunks = [Chunk(transcript.sequence, [id], transcript.n_held + n, True) for n, id in enumerate(given)]
+            for row, id in zip(self._context.decode(chunks), left):
+                total += logprobs(self._context.logits(row), id, 0)[0]
+            transcript.n_held += len(given)
+            transcript.n_evaluated += len(given)
+            del left[: len(given)]
+        return total
 
     def _open(self, number: int, voice: Voice) -> Transcript:
         n_ids, window = len(voice.prefix) + len(voice.own), self._context.window
@@ -85,8 +139,7 @@ class Choir:
     def _evaluate(self, transcripts: Sequence[Transcript], weights: Sequence[float]) -> int:
         """Evaluate all that is pending; returns a row that holds the weighted sum of logits."""
         for transcript in transcripts:
-            while transcript.n_pending > 1:
-                self._decode(transcript, transcript.pending(min(self._context.n_batch, transcript.n_pending - 1)))
+            self._settle(transcript)
         chunks = [Chunk(each.sequence, each.pending(1), each.n_held, True) for each in transcripts]
         rows = self._context.decode(chunks)
         for transcript in transcripts:
@@ -96,6 +149,11 @@ class Choir:
             total = sum(weight * self._context.logits(row) for weight, row in zip(weights, rows))
             self._context.logits(rows[0])[:] = np.asarray(total, dtype=np.float32)
         return rows[0]
+
+    def _settle(self, transcript: Transcript) -> None:
+        """Evaluate all that is pending but the last token."""
+        while transcript.n_pending > 1:
+            self._decode(transcript, transcript.pending(min(self._context.n_batch, transcript.n_pending - 1)))
 
     def _decode(self, transcript: Transcript, ids: Sequence[int]) -> None:
         self._context.decode([Chunk(transcript.sequence, ids, transcript.n_held, False)])

@@ -11,8 +11,8 @@ import click
 
 from local_react.bench.bfcl import Row
 from local_react.bench.bfcl_arms import read_arms
-from local_react.bench.bfcl_predict import CallArm
 from local_react.bench.bfcl_rows import choose_rows
+from local_react.bench.call_arm import CallArm
 from local_react.bench.call_report import build_call_report, calls_table, reasons_table
 from local_react.bench.calls import ARGUMENT_ARMS, LEADERBOARD_ARMS, call_pairs, find_call_arm, run_calls, score_calls
 from local_react.bench.environment import describe_environment, write_command

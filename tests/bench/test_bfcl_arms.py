@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from local_react.bench.bfcl_arms import read_arms
-from local_react.bench.bfcl_predict import CallArm
+from local_react.bench.call_arm import CallArm
 from local_react.errors import SettingsError
 
 
@@ -33,6 +33,8 @@ def test_arms_are_read_from_a_file(tmp_path):
         ("[[arm]]\nname = 'a'\nn_orders = 0", "n_orders"),
         ("[[arm]]\nname = 'a'\nn_exemplars = -1", "n_exemplars"),
         ("[[arm]]\nname = 'a'\nconstrained = false\nnarrows = ['texts']", "constrained"),
+        ("[[arm]]\nname = 'a'\nconstrained = false\nchooses = ['tools']", "constrained"),
+        ("[[arm]]\nname = 'a'\nchooses = ['oracles']", "chooses"),
         ("[[arm]]\nname = 'a'\n[[arm]]\nname = 'a'", "given before"),
         ("[[arm", "is no TOML"),
     ],

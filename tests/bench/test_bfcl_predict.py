@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from local_react.bench.bfcl import Row, judge_row, row_toolbox
-from local_react.bench.bfcl_predict import CallArm, Caller
+from local_react.bench.bfcl_predict import Caller
+from local_react.bench.call_arm import CallArm
 from local_react.bench.narrowing import WAYS
 from local_react.bench.voices import Choir
 from local_react.decode.engines import make_engine
@@ -51,7 +52,7 @@ ARMS = [
 
 
 def predict(model, arms, rows=(ROW,)):
-    with model.context(2 * max(arm.n_voices for arm in arms)) as context:
+    with model.context(max(arm.n_sequences for arm in arms)) as context:
         caller = Caller(
             Choir(context, model.vocabulary), model.vocabulary, context.sampler(Sampling()), iter(range(10**6)).__next__,
             make_engine("llguidance", model.vocabulary), Form(template=ChatTemplate(CHATML)),
@@ -93,6 +94,60 @@ def test_the_same_row_and_arm_give_the_same_prediction(tiny_model):
 
 def test_the_voices_of_an_arm_are_its_orders_and_one_that_is_blind():
     assert [arm.n_voices for arm in ARMS] == [1, 1, 1, 1, 2, 3, 1, 1, 1, 2]
+
+
+def words(*values):
+    return {"type": "string", "enum": list(values), "description": "Which."}
+
+
+SHORT = replace(
+    ROW, question="Paint the hall red.", ground_truth={"paint": {"colour": ["red"], "room": ["hall"], "coats": ["", "one"]}},
+    functions=(
+        {"name": "paint", "description": "Paint.", "parameters": {"type": "dict", "properties": {
+            "colour": words("red", "green", "blue"), "room": words("hall", "attic"), "coats": words("one", "two"),
+        }, "required": ["colour", "room"]}},
+        {"name": "clean", "description": "Clean.", "parameters": {"type": "dict", "properties": {
+            "room": words("hall", "attic", "cellar"), "how": words("wet", "dry"),
+        }, "required": ["room"]}},
+    ),
+)
+CHOICES = [
+    CallArm(name=" ".join(chooses), chooses=chooses, n_exemplars=0)
+    for chooses in (("tools",), ("samples",), ("encodings",), ("samples", "tools", "encodings"))
+]
+
+
+@pytest.mark.parametrize("changes", [{}, {"guidance": 0.7, "arguments": "json"}], ids=str)
+def test_the_likeliest_of_the_candidates_is_taken(tiny_model, changes):
+    arms = [replace(arm, **changes) for arm in (replace(CHOICES[0], name="greedy", chooses=()), *CHOICES)]
+    plain, *found = predict(tiny_model, arms, [SHORT])
+    assert (plain.n_candidates, found[0].n_candidates) == (1, 2), "a greedy call of each tool"
+    # Sums in batches of another shape are a little different, and so a token of a random model may be.
+    assert found[-1].logprob >= max(each.logprob for each in found[:-1]) - 0.05
+    assert found[-1].n_candidates >= max(each.n_candidates for each in found[:-1])
+    assert found[-1].n_sampled > found[0].n_sampled > plain.n_sampled > 0
+    for each in found:
+        assert judge_row(SHORT, each.action).reason not in ("no_call", "wrong_type"), each
+
+
+def test_a_choice_is_the_same_each_time_and_written_as_the_arm_writes_calls(tiny_model):
+    arm = replace(CHOICES[-1], arguments="json")
+    first, again = predict(tiny_model, [arm, arm], [SHORT])
+    assert (first.text, first.action, first.n_candidates) == (again.text, again.action, again.n_candidates)
+    assert first.text.startswith((" paint[{", " clean[{"))
+
+
+def test_an_arm_that_thinks_thinks_once_and_chooses_behind_it(tiny_model):
+    arms = [CallArm(name="x", thinks=True, n_exemplars=0), CallArm(name="y", thinks=True, n_exemplars=0, chooses=("tools",))]
+    plain, chosen = predict(tiny_model, arms, [SHORT])
+    assert chosen.thought == plain.thought is not None
+    assert isinstance(chosen.action, Call) and chosen.n_candidates == 2
+
+
+def test_of_one_tool_alone_there_is_one_greedy_call(tiny_model):
+    rows = [replace(SHORT, functions=SHORT.functions[:1])]
+    plain, chosen = predict(tiny_model, [CallArm(name="plain"), CallArm(name="choosing", chooses=("tools",))], rows)
+    assert chosen.n_candidates == 1 and chosen.action.name == plain.action.name == "paint"
 
 
 @pytest.mark.parametrize(

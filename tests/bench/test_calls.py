@@ -9,7 +9,7 @@ import pytest
 
 from local_react import Model, SettingsError
 from local_react.bench.bfcl import Row
-from local_react.bench.bfcl_predict import CallArm
+from local_react.bench.call_arm import CallArm
 from local_react.bench.call_report import build_call_report
 from local_react.bench.calls import (
     ARGUMENT_ARMS,

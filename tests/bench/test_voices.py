@@ -8,9 +8,9 @@ import pytest
 from local_react.bench.voices import Choir, Voice
 from local_react.decode.generate import Decoder, Generation
 from local_react.decode.stop import StopScanner
-from local_react.errors import ContextOverflow
+from local_react.errors import ContextOverflow, SettingsError
 from local_react.llama.context import Chunk
-from local_react.llama.sampling import Sampling
+from local_react.llama.sampling import Sampling, logprobs
 
 N_TOKENS = 12
 
@@ -109,6 +109,64 @@ def test_long_prompts_are_evaluated_in_batches(tiny_model):
     own = tuple(ids_of(tiny_model, "word " * 700))
     if len(own) + N_TOKENS < tiny_model.window and len(own) > tiny_model.options.n_batch:
         assert write(tiny_model, [Voice((), own)])[1] == plain(tiny_model, own)
+
+
+def stepwise(model, ids, behind):
+    """The log-probability of `behind` after `ids`, one decode call a token."""
+    total = 0.0
+    with model.context(1) as context:
+        context.clear(1)
+        for position, id in enumerate((*ids, *behind)):
+            (row,) = context.decode([Chunk(1, [id], position, True)])
+            if position + 1 >= len(ids) and position + 1 - len(ids) < len(behind):
+                total += logprobs(context.logits(row), behind[position + 1 - len(ids)], 0)[0]
+    return total
+
+
+def test_the_score_of_a_text_is_its_log_probability_in_all(tiny_model):
+    voices = [voice(tiny_model, "Once upon", " a time", 1.5), voice(tiny_model, "Quite", " another", -0.5)]
+    text = tiny_model.vocabulary.tokenize(" the search is long, and ends 日本 here")
+    with tiny_model.context(6) as context:
+        choir = Choir(context, tiny_model.vocabulary)
+        transcripts = choir.open(voices)
+        scores = [choir.score(choir.fork(transcripts), [each.weight for each in voices], text) for _ in range(2)]
+    expected = sum(each.weight * stepwise(tiny_model, (*each.prefix, *each.own), text) for each in voices)
+    assert scores[0] == scores[1] == pytest.approx(expected, rel=1e-3)
+
+
+def test_what_is_written_on_a_fork_is_what_is_written_without_one_and_leaves_the_original(tiny_model):
+    alone = voice(tiny_model, "Once upon a time", " there was")
+    with tiny_model.context(3) as context:
+        choir = Choir(context, tiny_model.vocabulary)
+        transcripts = choir.open([alone])
+        written = []
+        for _ in range(2):
+            forks = choir.fork(transcripts)
+            choir.write(generation(forks[0], context), forks, [1.0])
+            written.append(forks[0].ids)
+            assert forks[0].n_evaluated < len(forks[0]) - len(transcripts[0]) + 2, "the prompt is computed once"
+        assert transcripts[0].ids == (*alone.prefix, *alone.own)
+    assert written[0] == written[1] == plain(tiny_model, (*alone.prefix, *alone.own))
+
+
+def test_forks_need_a_third_sequence_for_each_voice(tiny_model):
+    voices = [voice(tiny_model, "Once", " upon"), voice(tiny_model, "Quite", " another")]
+    with tiny_model.context(5) as context:
+        choir = Choir(context, tiny_model.vocabulary)
+        with pytest.raises(SettingsError, match="no sequences for forks"):
+            choir.fork(choir.open(voices))
+
+
+def test_voices_of_other_numbers_keep_their_prefixes(tiny_model):
+    with tiny_model.context(4) as context:
+        choir = Choir(context, tiny_model.vocabulary)
+        one, other = voice(tiny_model, "a text that all share. " * 4, "one"), voice(tiny_model, "another. " * 4, "two")
+        choir.open([one])
+        choir.open([other], first=1)
+        n_before = context.n_evaluated
+        choir.open([one])
+        choir.open([other], first=1)
+        assert context.n_evaluated == n_before
 
 
 def test_there_is_room_for_half_as_many_voices_as_sequences(tiny_model):

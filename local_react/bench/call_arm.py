@@ -1,0 +1,71 @@
+"""An arm of single calls: one way of asking a model for a call of the leaderboard.
+
+It is settings only, compared by ==; `Caller` acts on them. What can't be asked is refused when the arm is made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from local_react.bench.bfcl_prompt import INSTRUCTIONS, Description
+from local_react.bench.narrowing import Way
+from local_react.errors import SettingsError
+from local_react.language.protocol import ArgumentStyle, Protocol
+
+Source = Literal["tools", "samples", "encodings"]
+"""Where candidates come from, beside the greedy call: the greedy call of each tool, calls that are drawn at random, the greedy
+calls in the other ways of writing arguments."""
+
+SOURCES: tuple[Source, ...] = ("tools", "samples", "encodings")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallArm:
+    """One way of asking for a call.
+
+    `n_exemplars` takes so many exemplars; with `picks_exemplars` those first whose calls are written as the row's will be.
+    `chats` puts the prompt into the turns of the model's chat template, where it has one. `narrows` holds values to the
+    question. `guidance` above 0 weighs the question more (classifier-free guidance); `n_orders` asks with so many orders of
+    the exemplars at once. With `chooses`, several calls are written, and the one is taken whose text, as this arm would write
+    it, has the highest log-probability in all: the labels, names and brackets that a constraint forces count like any other
+    token, so nothing depends on how a candidate came about. A long text pays for each of its tokens; dividing by their number
+    would favour calls that give every optional parameter.
+    """
+
+    name: str
+    constrained: bool = True
+    arguments: ArgumentStyle = "keyword"
+    thinks: bool = False
+    n_exemplars: int = 2
+    picks_exemplars: bool = False
+    description: Description = "full"
+    instructions: str = INSTRUCTIONS
+    chats: bool = False
+    narrows: tuple[Way, ...] = ()
+    guidance: float = 0.0
+    n_orders: int = 1
+    chooses: tuple[Source, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raises SettingsError for what can't be asked."""
+        if self.n_exemplars < 0 or self.n_orders < 1 or self.guidance < 0:
+            raise SettingsError(f"Arm {self.name}: n_exemplars and guidance must be at least 0, n_orders at least 1.")
+        if (self.narrows or self.chooses) and not self.constrained:
+            raise SettingsError(f"Arm {self.name}: narrows and chooses need a constraint. Set constrained, too.")
+
+    @property
+    def protocol(self) -> Protocol:
+        """The wire format of this arm."""
+        return Protocol.preset("finish" if self.thinks else "act", arguments=self.arguments)
+
+    @property
+    def n_voices(self) -> int:
+        """How many prompts write the call together."""
+        return self.n_orders + (1 if self.guidance else 0)
+
+    @property
+    def n_sequences(self) -> int:
+        """How many sequences a context needs for this arm."""
+        n_encodings = len(get_args(ArgumentStyle)) if "encodings" in self.chooses else 1
+        return self.n_voices * (2 * n_encodings + bool(self.chooses))
