@@ -36,7 +36,7 @@ from local_react.replay import first_difference, replay
 from local_react.trace import read_pieces
 from tests.language.native.templates import GEMMA, LFM2, LLAMA, MISTRAL, QWEN, TEMPLATES
 from tests.random_architectures import ARCHITECTURES
-from tests.random_models import make_model
+from tests.random_models import byte_level_vocabulary, make_model
 
 each_format = pytest.mark.parametrize("format", FORMATS.values(), ids=FORMATS)
 
@@ -243,6 +243,19 @@ def test_a_random_model_under_the_constraint_makes_valid_calls_only(tiny: Model,
         assert trace.ending == "answered" and sum(isinstance(step.action, Call) for step in trace.steps) >= min_calls
         assert trace.evaluated <= trace.n_tokens
         assert first_difference(trace, replay(trace)) is None
+
+
+@pytest.mark.parametrize("engine", ["llguidance", "gbnf", "outlines"])
+def test_markup_may_be_user_defined_tokens(tmp_path: Path, engine: str) -> None:
+    """Regression: in Qwen's vocabularies it is, and llguidance took such tokens for control tokens and gave up."""
+    names = ["<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"]
+    kinds = [*byte_level_vocabulary()[1]["tokenizer.ggml.token_type"], *[4] * len(names)]
+    path = make_model(tmp_path / "tiny.gguf", control=names, changes={"tokenizer.ggml.token_type": kinds}, seed=3)
+    with Model.load(path, n_threads=1) as model:
+        trace = constrained(model, FORMATS["hermes"], engine=engine, guards={"min_calls": 2})
+        assert strictly_valid(trace) and first_difference(trace, replay(trace)) is None
+        ids = [id for event in trace.events if event["event"] == "tokens" for id in event["ids"]]
+        assert model.vocabulary.tokenize("<tool_call>")[0] in ids
 
 
 @each_format

@@ -7,13 +7,11 @@ every answer of it is checked (llguidance 1.9.1).
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from llguidance import LLMatcher, LLParserLimits, LLTokenizer
-from llguidance.llamacpp import lltokenizer_from_vocab
 
 from local_react.decode.constraint import check_compile_time, check_ids, check_row
 from local_react.errors import ConstraintError, GrammarError
@@ -24,6 +22,9 @@ from local_react.llama.vocabulary import Vocabulary
 
 LIMITS = LLParserLimits(step_max_items=5_000_000)
 """The usual limit of 50,000 is too low for one mask of a recursive grammar over 262,144 tokens (llguidance 1.9.1)."""
+
+_CONTROL_MARK = b"\xff"
+"""What stands before the name of a special token: no text has that byte."""
 
 _TOKENIZERS: WeakKeyDictionary[Vocabulary, LLTokenizer] = WeakKeyDictionary()
 
@@ -37,10 +38,7 @@ class LlguidanceEngine:
     def __init__(self, vocabulary: Vocabulary) -> None:
         if vocabulary not in _TOKENIZERS:
             # Takes 0.2 to 2 seconds, so once for each vocabulary.
-            with warnings.catch_warnings():
-                # It asks llama.cpp for token attributes by an old name.
-                warnings.simplefilter("ignore", DeprecationWarning)
-                _TOKENIZERS[vocabulary] = lltokenizer_from_vocab(vocabulary.pointer, eos_token=vocabulary.end_list)
+            _TOKENIZERS[vocabulary] = _build_tokenizer(vocabulary)
         self._vocabulary = vocabulary
         self._tokenizer = _TOKENIZERS[vocabulary]
         self._compiled: dict[Regular, LLMatcher] = {}
@@ -90,6 +88,20 @@ class LlguidanceMatcher:
     def _check(self) -> None:
         if self._matcher.is_error():
             raise ConstraintError(f"llguidance can't go on: {_first_line(self._matcher.get_error())}")
+
+
+def _build_tokenizer(vocabulary: Vocabulary) -> LLTokenizer:
+    """What llguidance knows of a vocabulary: the bytes of each token, with a mark of its own before control tokens.
+
+    `llguidance.llamacpp.lltokenizer_from_vocab` marks user-defined tokens in angle brackets, too. Those are text, and
+    canonical text has them: the `<tool_call>` of Qwen, for one.
+    """
+    tokens = [
+        _CONTROL_MARK * vocabulary.is_control(token) + vocabulary.piece(token) for token in range(vocabulary.n_tokens)
+    ]
+    return LLTokenizer.from_llamacpp(
+        tokens=tokens, vocab_ptr=vocabulary.pointer, tokenize_fptr=vocabulary.function, eos_token=vocabulary.end_list,
+    )
 
 
 def _first_line(error: str) -> str:

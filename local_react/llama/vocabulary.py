@@ -37,6 +37,11 @@ class Vocabulary:
         self._pieces: dict[int, bytes] = {}
         self._ends: dict[int, bool] = {}
 
+    @property
+    def function(self) -> int | None:
+        """The address of llama.cpp's `llama_tokenize`, for libraries that call it with `pointer`."""
+        return ctypes.cast(llama_cpp.llama_cpp._lib.llama_tokenize, ctypes.c_void_p).value
+
     def tokenize(self, text: str | bytes, *, special: bool = False) -> list[int]:
         """The canonical token ids of `text`, without BOS. Control tokens are recognised only with `special`.
 
