@@ -35,7 +35,8 @@ BOXES = {
 }
 """A toolbox for each encoding, and the argument style that leads to it."""
 
-N_WORDS = 5_000
+some_and_many = pytest.mark.parametrize("n_words", [1_000, pytest.param(5_000, marks=pytest.mark.slow)])
+few_and_some = pytest.mark.parametrize("n_words", [60, pytest.param(250, marks=pytest.mark.slow)])
 each_encoding = pytest.mark.parametrize("encoding", [*BOXES, "flat json"])
 
 
@@ -54,12 +55,13 @@ def plain(value: Any) -> Any:
     return type(value).__name__, value
 
 
+@some_and_many
 @each_encoding
-def test_every_word_is_read_strictly_to_a_call_that_writes_back_to_the_same_meaning(encoding: str) -> None:
+def test_every_word_is_read_strictly_to_a_call_that_writes_back_to_the_same_meaning(encoding: str, n_words: int) -> None:
     protocol, tools = box(encoding)
     language, source = line_language(protocol, tools), random.Random(f"words {encoding}")
     seen = set()
-    for _ in range(N_WORDS):
+    for _ in range(n_words):
         word = random_word(language, source).decode()
         read = parse_step(word, protocol, tools, strict=True)
         match read:
@@ -80,11 +82,12 @@ def test_every_word_is_read_strictly_to_a_call_that_writes_back_to_the_same_mean
     assert seen == {*tools, protocol.finish}
 
 
+@some_and_many
 @each_encoding
-def test_every_valid_call_is_written_to_a_word(encoding: str) -> None:
+def test_every_valid_call_is_written_to_a_word(encoding: str, n_words: int) -> None:
     protocol, tools = box(encoding)
     language, source = action_language(protocol, tools), random.Random(f"calls {encoding}")
-    for _ in range(N_WORDS):
+    for _ in range(n_words):
         signature = source.choice(list(tools.values()))
         arguments = draw_arguments(signature, source)
         word = " " + write_call(signature.name, arguments, signature, protocol.arguments)
@@ -98,12 +101,13 @@ def test_every_answer_is_written_to_a_word(first: str) -> None:
         assert accepts(language, f" finish[{write_answer(text)}]") == bool(text.strip()), text
 
 
+@pytest.mark.parametrize("n_words", [250, pytest.param(1_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", PRESETS)
-def test_whole_steps_are_read_strictly_behind_their_label(name: str) -> None:
+def test_whole_steps_are_read_strictly_behind_their_label(name: str, n_words: int) -> None:
     protocol = PRESETS[name]
     _, tools = box("keyword")
     language, source = step_language(protocol, tools, number=2), random.Random(f"steps {name}")
-    for _ in range(1000):
+    for _ in range(n_words):
         word = random_word(language, source).decode()
         read = parse_step(word, protocol, tools, strict=True, primed=protocol.label(protocol.opening, 2))
         assert isinstance(read, Call | Answer), (word, read)
@@ -187,16 +191,18 @@ def vocabulary(tmp_path_factory: pytest.TempPathFactory):
         yield model.vocabulary
 
 
+@few_and_some
 @each_encoding
-def test_llguidance_takes_and_refuses_what_the_recogniser_does(encoding: str) -> None:
+def test_llguidance_takes_and_refuses_what_the_recogniser_does(encoding: str, n_words: int) -> None:
     language = line_language(*box(encoding))
-    check(language, words_and_mutations(language, 250, f"llguidance {encoding}"), through_llguidance(language))
+    check(language, words_and_mutations(language, n_words, f"llguidance {encoding}"), through_llguidance(language))
 
 
+@pytest.mark.parametrize("n_words", [25, pytest.param(100, marks=pytest.mark.slow)])
 @each_encoding
-def test_llama_cpp_takes_and_refuses_what_the_recogniser_does(encoding: str, vocabulary: Vocabulary) -> None:
+def test_llama_cpp_takes_and_refuses_what_the_recogniser_does(encoding: str, n_words: int, vocabulary: Vocabulary) -> None:
     language = line_language(*box(encoding))
-    words = words_and_mutations(language, 100, f"gbnf {encoding}")
+    words = words_and_mutations(language, n_words, f"gbnf {encoding}")
     # llama.cpp takes some sequences of bytes that are no UTF-8; its engine has to refuse them itself.
     check(language, [word for word in words if _is_utf8(word)], through_gbnf(language, vocabulary))
 
@@ -213,9 +219,10 @@ def _is_utf8(word: bytes) -> bool:
     return word == word.decode("utf-8", "ignore").encode()
 
 
-def test_the_lines_of_the_answer_protocol_hold_in_all_engines(vocabulary: Vocabulary) -> None:
+@pytest.mark.parametrize("n_words", [25, pytest.param(100, marks=pytest.mark.slow)])
+def test_the_lines_of_the_answer_protocol_hold_in_all_engines(n_words: int, vocabulary: Vocabulary) -> None:
     _, tools = box("keyword")
     language = line_language(PRESETS["answer"], tools)
-    words = words_and_mutations(language, 100, "answer")
+    words = words_and_mutations(language, n_words, "answer")
     check(language, words, through_llguidance(language))
     check(language, [word for word in words if _is_utf8(word)], through_gbnf(language, vocabulary))
