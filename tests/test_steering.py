@@ -70,7 +70,8 @@ def play(
     constrain: Any = True, **options: Any,
 ) -> Trace:
     guards = Guards(
-        max_steps=max_steps, max_step_tokens=max_step_tokens, max_thought_tokens=8, repeated_calls=False, min_calls=min_calls
+        max_steps=max_steps, max_step_tokens=max_step_tokens, max_thought_tokens=8, repeated_calls=False, min_calls=min_calls,
+        compile_limit_s=None,  # a busy machine would make it refuse
     )
     return run("What is it?", model=model, tools=tools, exemplars=(), guards=guards, constrain=constrain, **options)
 

@@ -106,7 +106,7 @@ def test_the_tool_to_blame_is_named_before_anything_is_decoded(tiny_model: Model
         run("What?", model=tiny_model, tools=list(tools()), constrain=True, engine="outlines", guards=Guards(compile_limit_s=0.4))
     assert caught.value.tool == "odd-one" and caught.value.limit_s == 0.4
     assert "the tool odd-one takes most of it" in str(caught.value) and "Take another engine" in str(caught.value)
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 20, "it would take minutes"
 
 
 @pytest.mark.parametrize("engine", ["llguidance", "gbnf"])
