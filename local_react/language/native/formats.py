@@ -150,9 +150,10 @@ def choose_format(template: str | None, *, where: str = "The model") -> NativeFo
 
     Raises SettingsError where there is no template, where it knows no tools, and where its format isn't in the table.
     """
-    remedy = f"Give a template that does with --template FILE, or name a format with --native-format ({', '.join(FORMATS)})."
+    names = ", ".join(FORMATS)
+    remedy = f"Give one that does with --template FILE, or another protocol. The native formats are {names}."
     if not template:
-        raise SettingsError(f"{where} has no chat template, so it says nothing about tool calls. {remedy}")
+        raise SettingsError(f"{where} has no chat template, which would tell it about the tools. {remedy}")
     for name in _ORDER:
         format = FORMATS[name]
         is_known = any(all(text in template for text in group) for group in format.known_by)
@@ -160,4 +161,7 @@ def choose_format(template: str | None, *, where: str = "The model") -> NativeFo
             return format
     if "tools" not in template:
         raise SettingsError(f"{where} has a chat template that knows no tools. {remedy}")
-    raise SettingsError(f"{where} has a chat template whose tool calls are in none of the known formats. {remedy}")
+    raise SettingsError(
+        f"{where} has a chat template whose tool calls are in none of the known formats. "
+        f"Give another one with --template FILE, or name the nearest format with --native-format ({names})."
+    )

@@ -164,6 +164,13 @@ def test_a_template_without_a_known_format_is_refused_with_what_to_do(source: st
     assert "tiny.gguf" in str(refusal.value) and "--template FILE" in str(refusal.value) and "hermes" in str(refusal.value)
 
 
+@pytest.mark.parametrize(("source", "message"), REFUSED)
+def test_naming_a_format_is_advised_only_where_it_helps(source: str | None, message: str) -> None:
+    with pytest.raises(SettingsError, match=message) as refusal:
+        choose_format(source)
+    assert ("--native-format" in str(refusal.value)) == ("tools" in (source or ""))
+
+
 def test_frames_of_a_template_without_tools_or_with_calls_in_another_format_are_refused() -> None:
     with pytest.raises(SettingsError, match="knows no tools"):
         cut_frames(chat(NO_TOOLS), FORMATS["hermes"], SCHEMAS)
