@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, get_args
 
+from local_react.bench.introductions import describe_format
 from local_react.decode.engines import ENGINES
 from local_react.errors import SettingsError
 from local_react.guards import Guards
@@ -29,13 +30,13 @@ GUARDS = tuple(sorted({field.name for field in fields(Guards)}))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
-    """One setting that is compared. The fields but the last three are options of `run`, under the same names.
+    """One setting that is compared. But for `n_exemplars`, `has_recovery` and `guards`, the fields are options of `run`.
 
     `template` may also be "hermes": a stand-in that knows tools, for models trained on ChatML whose own template knows none.
     Without `ground` a parameter may take anything, also where the world's tools mark it as grounded. `n_exemplars` takes so
     many of the world's worked examples, None all of them; with `has_recovery` one of them shows a tool that fails and what to
-    do then, without it none does. `guards` are changes to the guards, in pairs of name and value.
-    Raises SettingsError for what no run could be given.
+    do then, without it none does. `guards` are changes to the guards, in pairs of name and value. `instructions` begin the
+    prompt in place of the usual ones. Raises SettingsError for what no run could be given.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Arm:
     n_exemplars: int | None = None
     has_recovery: bool = True
     guards: tuple[tuple[str, Any], ...] = ()
+    instructions: str | None = None
 
     def __post_init__(self) -> None:
         Protocol.preset(self.protocol, arguments=self.arguments)
@@ -67,6 +69,8 @@ class Arm:
         """All but the name, as JSON values: what two equal arms have in common."""
         values = asdict(self)
         del values["name"]
+        if self.instructions is None:
+            del values["instructions"]  # as it was before arms could have their own, so that keys stay what they were
         return values | {"guards": dict(sorted(self.guards))}
 
     def options(
@@ -80,7 +84,7 @@ class Arm:
         values = {
             "protocol": protocol, "template": ChatTemplate(HERMES) if self.template == "hermes" else self.template,
             "strict": self.strict, "constrain": self.constrain, "ground": self.ground, "explain": self.explain,
-            "guards": Guards(**dict(limits) | dict(self.guards)),
+            "guards": Guards(**dict(limits) | dict(self.guards)), "instructions": self.instructions,
         }
         chosen = self._choose(exemplars if self.n_exemplars is None else (*exemplars, *spare))
         values["exemplars"] = chosen if protocol.has_tools else _bare(chosen)
@@ -126,6 +130,16 @@ WITHOUT_STOP = replace(FREE, name="free-no-stop", guards=(("one_action", False),
 STOP_ONLY = replace(FREE, name="free-stop-only", guards=(("one_action", False),))
 """Stop strings alone end a step, as in the loops of the introductions; `free` also ends it behind its first call."""
 
+INTRODUCTIONS = Arm(
+    name="introductions", protocol="answer", n_exemplars=0, instructions=describe_format(Protocol.preset("answer")),
+    guards=(
+        ("one_action", False), ("final_answer", False), ("repeated_calls", False), ("parse_notices", False),
+        ("unknown_tool_notices", False), ("max_malformed", 1),
+    ),
+)
+"""The prompt and the loop of the introductions to ReAct: the format is described and not shown, stop strings alone end a step,
+and a step that can't be read ends the run."""
+
 _SWITCHED_OFF: dict[str, Any] = {
     "stop_strings": False, "one_action": False, "parse_notices": False, "unknown_tool_notices": False, "repeated_calls": False,
     "final_answer": False, "approval": False, "observation_tokens": None, "max_malformed": None, "max_repeats": None,
@@ -136,7 +150,8 @@ _SWITCHED_OFF: dict[str, Any] = {
 def _named_arms() -> dict[str, Arm]:
     engines = [replace(CONSTRAINED, name=f"constrained-{engine}", engine=engine) for engine in ENGINES]
     arms = [
-        FREE, LENIENT, CONSTRAINED, WITHOUT_STOP, STOP_ONLY, *engines,
+        FREE, LENIENT, CONSTRAINED, WITHOUT_STOP, STOP_ONLY, *engines, INTRODUCTIONS,
+        replace(INTRODUCTIONS, name="introductions-no-stop", guards=(*INTRODUCTIONS.guards, ("stop_strings", False))),
         replace(FREE, name="repair", constrain="repair"),
         replace(CONSTRAINED, name="constrained-step", constrain="step"),
         replace(CONSTRAINED, name="constrained-min-call", guards=(("min_calls", 1),)),

@@ -63,16 +63,20 @@ _EXEMPLARS = tuple(
 _EPISODE_BENCHMARKS = (
     Benchmark(
         name="parse", question="What share of a small model's steps is no valid step, and what does a constraint do about it?",
-        arms=("free-no-stop", "free-stop-only", "free", "lenient", "repair", *_ENGINE_ARMS), worlds=("billing", "arithmetic"),
+        arms=("introductions", "free-no-stop", "free-stop-only", "free", "lenient", "repair", *_ENGINE_ARMS),
+        worlds=("billing", "arithmetic"),
         temperatures=(0.0, 0.7), n_tasks=60, metrics=("malformed", "success", "tokens", "seconds"),
         pairs=(
-            ("free-no-stop", "free"), ("free-stop-only", "free"),
+            ("introductions", "free"), ("free-no-stop", "free"), ("free-stop-only", "free"),
             *(("free", arm) for arm in ("lenient", "repair", *_ENGINE_ARMS)),
         ),
     ),
     Benchmark(
         name="fabrication", question="How often does a model write its observations itself?",
-        arms=("free-no-stop", "free-stop-only", "free", "constrained"), n_tasks=100, metrics=("forged",),
+        arms=("introductions-no-stop", "introductions", "free-no-stop", "free-stop-only", "free", "constrained"), n_tasks=100,
+        metrics=("forged",),
+        pairs=(("introductions-no-stop", "introductions"), ("free-no-stop", "free-stop-only"), ("free-no-stop", "free"),
+               ("free-no-stop", "constrained")),
     ),
     Benchmark(
         name="encodings", question="Which way of writing arguments suits a small model in whole episodes?",

@@ -65,6 +65,7 @@ class OwnArm(_Strict):
     explain: bool | None = None
     n_exemplars: int | None = None
     has_recovery: bool | None = None
+    instructions: str | None = None
     guards: dict[str, Any] = Field(default_factory=dict)
 
     @field_validator("guards")
