@@ -221,10 +221,13 @@ def show(what: str, figures: Mapping[str, Any]) -> None:
 def main() -> None:
     """Measure, print tables for people, then one JSON document; write it too."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=Path, default=SHARED / "data" / "react_steps.jsonl")
-    parser.add_argument("--cases", type=Path, default=SHARED / "cases" / "parser_cases.jsonl")
-    parser.add_argument("--output", type=Path, default=RESULTS)
+    parser.add_argument("--steps", type=Path, default=SHARED / "data" / "react_steps.jsonl", help="the published steps")
+    parser.add_argument("--cases", type=Path, default=SHARED / "cases" / "parser_cases.jsonl", help="the reported cases")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="write the results to this file (default %(default)s)")
     chosen = parser.parse_args()
+    for path in (chosen.steps, chosen.cases):
+        if not path.is_file():
+            parser.error(f"{path} is missing: these texts don't come with the code. Give --steps FILE and --cases FILE.")
     readers, skipped = load_readers()
     document: dict[str, Any] = {"command": "python -m benchmarks.parsers", "skipped": skipped, "packages": {
         peer.PACKAGE: version(peer.PACKAGE) for peer in PEERS if peer.PACKAGE and peer.NAME in readers

@@ -111,3 +111,10 @@ def test_the_command_prints_tables_and_ends_with_one_document(shared, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1]) == json.loads((tmp_path / "out.json").read_text())
+
+
+def test_texts_that_are_not_here_are_asked_for_in_one_message(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["parsers", "--steps", str(tmp_path / "steps.jsonl")])
+    with pytest.raises(SystemExit):
+        parsers.main()
+    assert "Give --steps FILE" in capsys.readouterr().err
