@@ -111,10 +111,11 @@ def test_nothing_in_a_thought_is_read_as_an_action(thought: str) -> None:
     assert first_difference(trace, replay(trace)) is None
 
 
+@pytest.mark.parametrize("n_seeds", [3, pytest.param(12, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("protocol", ["finish", "numbered", "answer", "act", "think"])
-def test_every_step_parses_under_every_protocol(tiny_model: Model, engine: str, protocol: str) -> None:
-    for seed in range(6):
+def test_every_step_parses_under_every_protocol(tiny_model: Model, engine: str, protocol: str, n_seeds: int) -> None:
+    for seed in range(n_seeds):
         sampling = Sampling(temperature=[0, 0.7, 2][seed % 3], seed=seed)
         trace = play(tiny_model, engine=engine, protocol=protocol, sampling=sampling)
         assert trace.ending in ("answered", "step_limit")
@@ -176,7 +177,7 @@ def test_toolboxes_of_every_kind_are_kept_to(tiny_model: Model) -> None:
         made = Tool(
             signature.name, signature.description, signature.parameters, call=lambda arguments: "ok", function=lambda: "ok"
         )
-        trace = play(tiny_model, tools=[made], min_calls=1, max_step_tokens=400, sampling=Sampling(temperature=1.0, seed=seed))
+        trace = play(tiny_model, tools=[made], max_steps=2, min_calls=1, max_step_tokens=400, sampling=Sampling(temperature=1.0, seed=seed))
         assert not any(isinstance(step.action, Malformed) for step in trace.steps)
         called |= {step.action.name for step in trace.steps if isinstance(step.action, Call)}
     assert called == {signature.name for signature in (*RAW, *FLAT, *NESTED)}
@@ -256,10 +257,12 @@ def ids() -> list[Callable[..., Any]]:
     return [lookup, pay, remember]
 
 
+@pytest.mark.parametrize("n_seeds", [5, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_grounded_argument_is_always_one_that_was_shown(tiny_model: Model, engine: str) -> None:
+def test_a_grounded_argument_is_always_one_that_was_shown(tiny_model: Model, engine: str, n_seeds: int) -> None:
+    """In full, 500 calls and more of each model under each engine."""
     called = set()
-    for seed in range(8):
+    for seed in range(n_seeds):
         trace = run(
             "What about cus_12 and cus_345?", model=tiny_model, tools=ids(), constrain=True, engine=engine, exemplars=(),
             sampling=Sampling(temperature=2.0, seed=seed),
