@@ -11,7 +11,8 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from typing import Any
 
 from jinja2 import nodes
@@ -20,10 +21,11 @@ from jinja2.ext import Extension, LoopControlExtension
 from jinja2.filters import FILTERS
 from jinja2.meta import find_undeclared_variables
 from jinja2.parser import Parser
+from jinja2.runtime import Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
-from jinja2.visitor import NodeTransformer
 
 from local_react.errors import TemplateError
+from local_react.language.metering import Meter, Metering
 
 SOURCE_LIMIT = 1 << 17
 """Characters of a template; the longest in use have some 30,000."""
@@ -41,11 +43,16 @@ WIDTH_LIMIT = 1000
 """Numbers that are given to the methods of a text: widths, counts."""
 
 KEPT_FILTERS = (
-    "abs", "batch", "capitalize", "count", "d", "default", "dictsort", "e", "escape", "first", "float", "forceescape", "int",
+    "abs", "capitalize", "count", "d", "default", "dictsort", "e", "escape", "first", "float", "forceescape", "int",
     "items", "last", "length", "list", "lower", "map", "max", "min", "reject", "rejectattr", "reverse", "round", "safe",
     "select", "selectattr", "sort", "title", "trim", "unique", "upper", "wordcount",
 )
 """The filters of jinja2 that can't make much out of little."""
+
+ELEMENT_FILTERS = frozenset((
+    "dictsort", "list", "map", "max", "min", "reject", "rejectattr", "select", "selectattr", "sort", "unique", "wordcount",
+))
+"""Those that do something with each element, of a text with each character."""
 
 
 class Sandbox:
@@ -90,12 +97,12 @@ class _Environment(ImmutableSandboxedEnvironment):
 
     def __init__(self) -> None:
         super().__init__(
-            trim_blocks=True, lstrip_blocks=True, extensions=[LoopControlExtension, _Generation, _Meter],
+            trim_blocks=True, lstrip_blocks=True, extensions=[LoopControlExtension, _Generation, Meter],
             # Constants would be computed while the template is compiled, past all bounds.
             optimized=False, finalize=self.checked,
         )
         self.n_left = WORK_LIMIT
-        self.filters = {name: FILTERS[name] for name in KEPT_FILTERS} | {
+        self.filters = {name: self._metered(name) for name in KEPT_FILTERS} | {
             "join": self._join, "replace": self._replace, "indent": self._indent, "string": self.text,
             "tojson": self._write_json,
         }
@@ -154,9 +161,12 @@ class _Environment(ImmutableSandboxedEnvironment):
         receiver, name = getattr(__obj, "__self__", None), getattr(__obj, "__name__", "")
         if isinstance(receiver, str):
             __self._check_text_method(receiver, name, [*args, *kwargs.values()])
+            __self.spend(len(receiver))
+        elif isinstance(__obj, Macro) and (__obj.catch_varargs or __obj.catch_kwargs):
+            __self.checked((args, kwargs))
         value = super().call(__context, __obj, *args, **kwargs)
         __self.spend(len(value) if isinstance(value, (str, list, tuple)) else 0)
-        return value
+        return __self.checked(value) if isinstance(value, dict) else value
 
     def _check_text_method(self, text: str, name: str, arguments: list[Any]) -> None:
         if any(isinstance(argument, int) and abs(argument) > WIDTH_LIMIT for argument in arguments):
@@ -166,6 +176,8 @@ class _Environment(ImmutableSandboxedEnvironment):
                 self.spend(text.count(old) * len(new))
             case "join", [[*parts]]:
                 self.spend(sum(len(part) for part in parts if isinstance(part, str)) + len(text) * len(parts))
+            case "translate", [dict(table)]:
+                self.spend(len(text) * max((len(new) for new in table.values() if isinstance(new, str)), default=0))
             case "expandtabs", [int(size)]:
                 self.spend(text.count("\t") * size)
 
@@ -174,6 +186,21 @@ class _Environment(ImmutableSandboxedEnvironment):
         if getattr(value, "__name__", "") in ("format", "format_map"):
             _check_format(getattr(value, "__self__", None))
         return super().wrap_str_format(value)
+
+    def _metered(self, name: str) -> Callable[..., Any]:
+        """A filter of jinja2 that counts what it is given."""
+        filter, by_element = FILTERS[name], name in ELEMENT_FILTERS
+
+        @wraps(filter)  # with jinja2's mark of those that want the environment first
+        def metered(*args: Any, **kwargs: Any) -> Any:
+            for value in args:
+                size = len(value) if isinstance(value, (str, list, tuple, dict, range)) else 0
+                self.spend(size)
+                # What is done with each element takes far longer than what is done with all characters at once.
+                self.n_left -= size // 10 if by_element else 0
+            return filter(*args, **kwargs)
+
+        return metered
 
     def _measure(self, value: Any) -> None:
         """Count a nested value, each time that a part of it occurs."""
@@ -221,55 +248,9 @@ class _Environment(ImmutableSandboxedEnvironment):
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         tree = super()._parse(source, name, filename)
-        _Metering().visit(tree)
+        Metering().visit(tree)
         tree.set_environment(self)
         return tree
-
-
-class _Meter(Extension):
-    """What the metered template calls: `tick` at each turn of a loop, `join` for `~`."""
-
-    environment: _Environment
-
-    def tick(self) -> bool:
-        """Count one turn."""
-        self.environment.spend()
-        return True
-
-    def join(self, *values: Any) -> str:
-        """The values as one text."""
-        texts = [self.environment.text(value) for value in values]
-        self.environment.spend(sum(map(len, texts)))
-        return "".join(texts)
-
-
-class _Metering(NodeTransformer):
-    """Puts a tick into each loop, loop condition and macro, and replaces `~`."""
-
-    def visit_For(self, node: nodes.For) -> nodes.Node:
-        self.generic_visit(node)
-        node.body.insert(0, _tick_statement(node.lineno))
-        if node.test is not None:
-            node.test = nodes.And(_call_meter("tick", [], node.lineno), node.test, lineno=node.lineno)
-        return node
-
-    def visit_Macro(self, node: nodes.Macro) -> nodes.Node:
-        self.generic_visit(node)
-        node.body.insert(0, _tick_statement(node.lineno))
-        return node
-
-    def visit_Concat(self, node: nodes.Concat) -> nodes.Node:
-        self.generic_visit(node)
-        return _call_meter("join", node.nodes, node.lineno)
-
-
-def _call_meter(method: str, arguments: list[nodes.Expr], lineno: int) -> nodes.Call:
-    attribute = nodes.ExtensionAttribute(_Meter.identifier, method, lineno=lineno)
-    return nodes.Call(attribute, arguments, [], None, None, lineno=lineno)
-
-
-def _tick_statement(lineno: int) -> nodes.ExprStmt:
-    return nodes.ExprStmt(_call_meter("tick", [], lineno), lineno=lineno)
 
 
 class _Generation(Extension):

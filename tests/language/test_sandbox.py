@@ -32,6 +32,8 @@ ALLOWED: list[tuple[str, dict[str, Any], str]] = [
     ("{{ a|selectattr('r', 'equalto', 1)|map(attribute='t')|list }}", {"a": [{"r": 1, "t": "x"}, {"r": 2, "t": "y"}]}, "['x']"),
     ("{% generation %}{% set x = 1 %}a{{ x }}{% endgeneration %}{{ x }}", {}, "a1"),
     ("{{ a is mapping }}{{ a.items()|list }}{{ a|dictsort }}", {"a": {"b": 1}}, "True[('b', 1)][('b', 1)]"),
+    ("{% set a, b = 1, (2, 3) %}{{ a }}{{ b }}{% for c, d in [(1, 2)] %}{{ c }}{{ d }}{% endfor %}{{ 1 in [1, 2] }}", {},
+     "1(2, 3)12True"),
     ("{% filter upper %}a{% endfilter %}{% set x %}b{{ 1 }}{% endset %}{{ x }}", {}, "Ab1"),
 ]
 
@@ -65,6 +67,14 @@ def test_what_is_no_template_is_refused(source: str, message: str) -> None:
 
 
 DOUBLING = "{% set x = 'a' * 1000 %}"
+NESTED = (
+    "{% set a = namespace(x=[1], y=[1]) %}"
+    "{% for i in range(40) %}{% set a.x = [a.x, a.x] %}{% set a.y = [a.y, a.y] %}{% endfor %}"
+)
+"""Two lists with all their parts twice: each holds two elements, and comparing them has no end."""
+
+TWO_MILLION = "{% set x = 'a' * 2000000 %}"
+
 ENDLESS = [
     ("{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}", "doesn't end within 100,000"),
     ("{% for a in r %}{% for b in r if false %}{% endfor %}{% endfor %}", "doesn't end within"),
@@ -85,6 +95,19 @@ ENDLESS = [
     ("{% set x = [1] %}" + "{% set x = x + x %}" * 60, "limit|doesn't end"),
     ("{% set x = [1] %}" + "{% set x = [x, x] %}" * 60 + "{{ x }}", "doesn't end"),
     ("{% set x = [1] %}" + "{% set x = [x, x] %}" * 60 + "{{ x|tojson }}", "doesn't end"),
+    (NESTED + "{{ a.x == a.y }}", "doesn't end"),
+    (NESTED + "{{ a.x in [a.y] }}", "doesn't end"),
+    (NESTED + "{{ [a.x, a.y]|sort }}", "doesn't end"),
+    (NESTED.replace("[", "(").replace("]", ")") + "{{ {a.x: 1} }}", "doesn't end"),
+    (NESTED.replace("[a.x, a.x]", "dict(b=a.x, c=a.x)").replace("[a.y, a.y]", "dict(b=a.y, c=a.y)") + "{{ a.x == a.y }}",
+     "doesn't end"),
+    ("{% set a = namespace(x=(1,)) %}{% macro m() %}{% set a.x = varargs %}{% endmacro %}"
+     "{% for i in range(60) %}{{ m(a.x, a.x) }}{% endfor %}{{ a.x == a.x }}", "doesn't end"),
+    (TWO_MILLION + "{% for i in range(9999) %}{% set y = x|max %}{% endfor %}", "doesn't end"),
+    (TWO_MILLION + "{% for i in range(9999) %}{% set y = x|upper %}{% endfor %}", "doesn't end"),
+    (TWO_MILLION + "{% for i in range(9999) %}{% set y = x.count('ab') %}{% endfor %}", "doesn't end"),
+    ("{% for i in range(9999) %}{% set x = (r|list)|sort %}{% endfor %}", "doesn't end"),
+    ("{{ ('a' * 1000).translate({97: 'b' * 1000000}) }}", "is the limit"),
     ("{% for i in range(9999) %}{{ 'x' * 1000 }}{% endfor %}", "is the limit"),
     ("{{ 'x'.ljust(10 ** 9) }}", "a number above 1,000"),
     ("{{ 'x'.zfill(width=99999) }}", "above 1,000|no keyword"),
