@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-import re
 import subprocess
 import sys
 import time
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -40,22 +40,28 @@ def vocabulary(model_path: Path):
         yield model.vocabulary
 
 
+@cache
+def refusal(name: str) -> GrammarError:
+    """What the check says of a faulty text; some of them are long."""
+    with pytest.raises(GrammarError) as caught:
+        check_gbnf(FAULTY[name][0])
+    return caught.value.with_traceback(None)
+
+
 @pytest.mark.parametrize("name", FAULTY)
 def test_a_fault_is_told_with_its_line_and_rule(name: str) -> None:
-    text, line, rule, message = FAULTY[name]
-    with pytest.raises(GrammarError, match=re.escape(message)) as caught:
-        check_gbnf(text)
-    assert (caught.value.line, caught.value.rule) == (line, rule)
-    assert len(str(caught.value)) < 300
-    assert line is None or f"line {line:d}" in str(caught.value)
+    _text, line, rule, message = FAULTY[name]
+    error = refusal(name)
+    assert message in str(error)
+    assert (error.line, error.rule) == (line, rule)
+    assert len(str(error)) < 300
+    assert line is None or f"line {line:d}" in str(error)
 
 
 @pytest.mark.parametrize("name", FAULTY)
 def test_the_position_of_a_fault_is_in_its_line(name: str) -> None:
     text, line, _rule, _message = FAULTY[name]
-    with pytest.raises(GrammarError) as caught:
-        check_gbnf(text)
-    position = caught.value.position
+    position = refusal(name).position
     assert (position is None) == (line is None)
     assert line is None or text[:position].count("\n") == line - 1
 
