@@ -24,18 +24,18 @@ SLOW_FOR_RE = [r"(a+)+$", r"(a|a)*c", r"(a?){1,50}c", r"\w+\s\d+x$", r"([a ]+)+!
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: text[:6])
 @pytest.mark.parametrize("pattern", SLOW_FOR_RE)
 def test_no_regular_pattern_takes_long_on_a_long_text(pattern, text):
-    started = time.perf_counter()
+    started = time.process_time()
     is_found(pattern, text)
     list(whole_words(pattern, text))
-    assert time.perf_counter() - started < 3, "re would take years for some of these"
+    assert time.process_time() - started < 3, "re would take years for some of these"
 
 
 @pytest.mark.parametrize("pattern", [r"a+\b", r"(?=.*b)a+", r"(?m)^a+$"])
 def test_an_irregular_pattern_is_looked_for_in_a_bounded_text(pattern):
-    started = time.perf_counter()
+    started = time.process_time()
     assert not is_found(pattern, "b" + "a" * LENGTH)
     assert list(whole_words(pattern, "a" * LENGTH)) in ([], ["a" * MAX_IRREGULAR])
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
     assert is_found(pattern, "aab") or is_found(pattern, "aa")
 
 
@@ -106,10 +106,10 @@ def test_neither_a_long_observation_nor_a_long_value_holds_up_a_tool_with_a_hard
         """Look something up."""
         return thing
 
-    started = time.perf_counter()
+    started = time.process_time()
     seen = Sightings({"look": Tool.from_function(look)})
     seen.add("observation 1", "a" * LENGTH + "!")
     schema = {"type": "object", "properties": {"id": {"type": "string", "pattern": r"^(a+)+$"}}, "required": ["id"]}
     tool = Tool.from_schema("look", "Look.", schema, lambda id: id)
     assert isinstance(read_arguments("a" * LENGTH + "!", tool), Misfit)
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
