@@ -17,7 +17,7 @@ import click
 
 from local_react.bench.arms import ARMS
 from local_react.bench.call_report import build_call_report, calls_table, reasons_table
-from local_react.bench.calls import call_pairs, score_calls
+from local_react.bench.calls import CALL_ARMS, call_pairs, score_calls
 from local_react.bench.catalogue import BENCHMARKS, Benchmark
 from local_react.bench.comparison import compare, correct_together
 from local_react.bench.environment import describe_environment, write_command
@@ -84,6 +84,9 @@ def list_command(context: click.Context, with_arms: bool) -> None:
     answers.write("arms" if with_arms else f"{'arms':12} {', '.join(ARMS)}")
     for arm in ARMS.values() if with_arms else ():
         answers.write(f"  {arm.name:32} {write_json(arm.settings(), answers.encoding)}")
+    answers.write("arms of single calls" if with_arms else f"{'of calls':12} {', '.join(CALL_ARMS)}")
+    for call_arm in CALL_ARMS.values() if with_arms else ():
+        answers.write(f"  {call_arm.name:32} {write_json(asdict(call_arm), answers.encoding)}")
 
 
 @bench_command.command("run")

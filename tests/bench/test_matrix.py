@@ -34,6 +34,7 @@ guards = {min_calls = 1}
 name = "mine-too"
 like = "mine"
 n_exemplars = 0
+instructions = "Be quick."
 guards = {max_repeats = 1}
 """
 
@@ -48,6 +49,7 @@ def test_a_file_says_everything(tmp_path):
     free, mine, too = matrix.chosen_arms()
     assert (free.name, mine.name, too.name) == ("free", "mine", "mine-too")
     assert (mine.constrain, dict(mine.guards)) == ("repair", {"min_calls": 1})
+    assert (mine.instructions, too.instructions) == (None, "Be quick.")
     assert (too.constrain, too.n_exemplars, dict(too.guards)) == ("repair", 0, {"min_calls": 1, "max_repeats": 1})
 
 

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from local_react import Trace
 from local_react.bench import plots
 from local_react.bench.arms import ARMS
+from local_react.bench.calls import CALL_ARMS
 from local_react.bench.catalogue import BENCHMARKS
 from local_react.bench.results import Results
 from local_react.cli import main
@@ -195,7 +196,7 @@ def test_where_nothing_could_be_run_the_exit_code_is_1(folder):
 
 def test_the_list_names_every_benchmark_world_and_arm():
     output = invoke("list", "--arms").stdout
-    for name in (*BENCHMARKS, *CALL_BENCHMARKS, *ARMS, "speed", "billing"):
+    for name in (*BENCHMARKS, *CALL_BENCHMARKS, *ARMS, *CALL_ARMS, "speed", "billing"):
         assert name in output
 
 
