@@ -78,14 +78,19 @@ def parse_source(text: object) -> Source:
     if isinstance(text, str):
         # The hub itself allows neither -- nor .. in the name of a repository, and no step out of it is meant.
         if (found := _HUB.fullmatch(text)) and not re.search(r"--|\.\.|/[.-]|^[.-]|[.-]/|[.-]$", found["repository"]) and (
-            ".." not in found["file"].split("/")
+            _is_inside(found["file"]) and _is_inside(found["revision"] or "main")
         ):
             return HubFile(found["repository"], found["file"], found["revision"] or "main")
         if found := _PACKAGE.fullmatch(text):
             return Package(found[1])
-        if found := _LOCAL.fullmatch(text):
+        if "\0" not in text and (found := _LOCAL.fullmatch(text)):
             return LocalFile(found[1])
     raise ValueError("must be hf:owner/repository/file.gguf@revision, pypi:package or file:path")
+
+
+def _is_inside(path: str) -> bool:
+    """Whether a path, or a revision, of which huggingface-hub makes one, stays in the folder that is meant."""
+    return path.isprintable() and "\\" not in path and not {"", ".", ".."} & {*path.split("/")}
 
 
 def _no_path(name: object) -> object:

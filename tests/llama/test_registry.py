@@ -174,7 +174,9 @@ def test_a_source_is_read_and_written_alike(text, source):
 @pytest.mark.parametrize(
     "text",
     ["", "x", "hf:", "hf:o/r", "hf:r/f.gguf", "hf:o/r/f.bin", "hf:o/r/../f.gguf", "hf:../r/f.gguf", "hf:o--p/r/f.gguf",
-     "hf:o/.r/f.gguf", "hf:ö/r/f.gguf", "hf:o/r/f.gguf@", "pypi:", "pypi:a b", "pypi:../x", "file:", "http://x/f.gguf", None, 5],
+     "hf:o/.r/f.gguf", "hf:ö/r/f.gguf", "hf:o/r/f.gguf@", "pypi:", "pypi:a b", "pypi:../x", "file:", "http://x/f.gguf", None, 5,
+     "hf:o/r//etc/f.gguf", "hf:o/r/./f.gguf", "hf:o/r/d\\..\\f.gguf", "hf:o/r/f.gguf@../../x", "hf:o/r/f.gguf@/etc/x",
+     "hf:o/r/f.gguf@..", "hf:o/r/\x1b[31mf.gguf", "hf:o/r/f\0.gguf", "file:\0"],
 )
 def test_what_is_no_source_is_refused(text):
     with pytest.raises(ValueError, match="must be hf:"):
