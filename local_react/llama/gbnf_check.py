@@ -30,12 +30,20 @@ MAX_CHAIN = 1000
 """How many rules may begin with each other in a chain: llama.cpp follows it by recursion."""
 
 
+FILE_LIMIT = 1 << 24
+"""Bytes of a grammar file: more than any use, and an end to what has none, such as /dev/zero."""
+
+
 def read_gbnf(path: str | Path) -> str:
     """The text of a grammar file, checked; always read as UTF-8. Raises GrammarError."""
     try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise GrammarError(f"The grammar {path} can't be read: {error.strerror}.") from error
+        with Path(path).open("rb") as file:
+            data = file.read(FILE_LIMIT + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise GrammarError(f"The grammar {path} can't be read: {reason}.") from error
+    if len(data) > FILE_LIMIT:
+        raise GrammarError(f"The grammar {path} has more than {FILE_LIMIT:,} bytes. Give a shorter one.")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -16,7 +16,7 @@ from local_react.errors import GrammarError
 from local_react.language.emit import to_gbnf
 from local_react.language.grammar import action_language, line_language, step_language
 from local_react.language.protocol import PRESETS
-from local_react.llama.gbnf_check import check_gbnf, read_gbnf
+from local_react.llama.gbnf_check import FILE_LIMIT, check_gbnf, read_gbnf
 from local_react.llama.grammar import NativeGrammar
 from local_react.llama.model import Model
 from tests.llama.gbnf_texts import FAULTY, SOUND
@@ -234,3 +234,14 @@ def test_a_written_grammar_with_a_slip_is_refused_or_taken(vocabulary) -> None:
         for _ in range(60):
             place = source.randrange(len(text))
             check_agrees(text[:place] + source.choice(("", *PIECES)) + text[place + 1 :], vocabulary)
+
+
+def test_a_file_without_an_end_is_refused(tmp_path: Path) -> None:
+    """Regression: /dev/zero was read until the memory was full."""
+    endless = tmp_path / "endless.gbnf"
+    with endless.open("wb") as file:
+        file.truncate(FILE_LIMIT + 1)
+    with pytest.raises(GrammarError, match="more than 16,777,216 bytes"):
+        read_gbnf(endless)
+    with pytest.raises(GrammarError, match="can't be read"):
+        read_gbnf("a\0b")
