@@ -2,13 +2,15 @@
 
 A narrowed signature admits a part of what the tool's own admits, never more. It is for the constraint only: prompts show the
 tool's own signature, and what was written is read against that. Where the question shows nothing for a parameter that must be
-given, it stays as it is; one that may be left out is left out. There are four ways, each of which may be on or off:
+given, it stays as it is; one that may be left out is left out. There are five ways, each of which may be on or off:
 
     numbers    a number is one that the question names, in digits or in words
     choices    one of a list of words is one that stands in the question
     texts      a text is a run of whole words of the question
     optional   texts that may be left out are such runs, too; true or false is given only where the question has a word
                of the parameter's name
+    lists      a list of numbers is no longer than the question's numbers are many, a list of texts than its parts between
+               commas and the like, and its texts are such runs; a small model would else go on until its tokens are used up
 """
 
 from __future__ import annotations
@@ -16,15 +18,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from local_react.grounding import Sightings
 from local_react.language.fit import UNFIT, fit_exactly
 from local_react.language.signature import Parameter, Signature, Signatures
 from local_react.language.types import Array, Boolean, Choice, Field, Integer, Number, Object, Text, Type
 
-Way = Literal["numbers", "choices", "texts", "optional"]
-WAYS: tuple[Way, ...] = ("numbers", "choices", "texts", "optional")
+Way = Literal["numbers", "choices", "texts", "optional", "lists"]
+WAYS: tuple[Way, ...] = get_args(Way)
 QUICK_WAYS: tuple[Way, ...] = ("numbers", "choices", "optional")
 """Those that cost little: with texts, a language holds every run of words of the question."""
 
@@ -43,6 +45,7 @@ LONG_WORD = 4
 _NUMBER = re.compile(r"(?<![\w.])[-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE]-?\d+)?", re.ASCII)
 _FACTOR = re.compile(rf"\s?({'|'.join(map(re.escape, FACTORS))})(?![a-z])", re.IGNORECASE)
 _WORD = re.compile(rf"\b({'|'.join(WORDS)})\b", re.IGNORECASE)
+_SEPARATOR = re.compile(r"[,;&/\n]|\b(?:and|or|plus|with)\b", re.IGNORECASE)
 _LETTERS = re.compile(r"[^_\W]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -78,6 +81,8 @@ def narrow(tools: Signatures, question: str, ways: Iterable[Way]) -> Narrowed:
         parameters = []
         for each in tool.parameters:
             type = _narrow(each.type, question, numbers, ways)
+            if "lists" in ways and isinstance(each.type, Array) and isinstance(type, Array):
+                type = _shorten(type, each.type.items, question, runs)
             parameters.append(replace(each, type=type))
             texts = _texts(each, type, question, runs, ways)
             if texts is not None:
@@ -116,6 +121,22 @@ def _narrow(type: Type, question: str, numbers: Sequence[float], ways: frozenset
         case Object(fields):
             return replace(type, fields=tuple(_narrow_field(field, question, numbers, ways) for field in fields))
     return type
+
+
+def _shorten(type: Array, items: Type, question: str, runs: Sequence[str]) -> Array:
+    """The list with no more items than the question has of them, where it has some; `items` are as the tool says."""
+    match items:
+        case Integer() | Number():
+            n_items = len(_NUMBER.findall(question)) + len(_WORD.findall(question))
+        case Text(pattern=None) if runs:
+            n_items = len(_SEPARATOR.findall(question)) + 1
+            type = replace(type, items=Choice(tuple(runs)))
+        case _:
+            return type
+    if not n_items:
+        return type
+    longest = n_items if type.max_items is None else min(n_items, type.max_items)
+    return replace(type, max_items=max(longest, type.min_items))
 
 
 def _narrow_field(field: Field, question: str, numbers: Sequence[float], ways: frozenset[Way]) -> Field:

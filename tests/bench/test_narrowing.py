@@ -122,6 +122,27 @@ def test_true_and_false_are_given_only_where_the_name_is_hinted_at(name, questio
     assert texts_of(Parameter(name, Boolean()), question, "optional") is None
 
 
+@pytest.mark.parametrize(
+    ("type", "question", "narrowed"),
+    [
+        (Array(Integer()), "the mean of 3, 3 and twelve", Array(Integer(), max_items=3)),
+        (Array(Number(), 1, 2), "the mean of 3, 3 and twelve", Array(Number(), 1, 2)),
+        (Array(Integer(), 4), "the mean of 3 and 4", Array(Integer(), 4, 4)),
+        (Array(Integer()), "the mean of them", Array(Integer())),
+        (Array(Text()), "eggs and milk", Array(Choice(("eggs", "eggs and", "eggs and milk", "and", "and milk", "milk")), max_items=2)),
+        (Array(Text(pattern="x+")), "eggs and milk", Array(Text(pattern="x+"))),
+        (Array(Boolean()), "eggs and milk", Array(Boolean())),
+        (Array(Text()), "", Array(Text())),
+    ],
+)
+def test_lists_are_no_longer_than_what_the_question_has_for_them(type, question, narrowed):
+    found = type_of(Parameter("a", type), question, "lists")
+    if isinstance(narrowed.items, Choice):
+        assert sorted(found.items.values) == sorted(narrowed.items.values)
+        found = Array(narrowed.items, found.min_items, found.max_items)
+    assert found == narrowed
+
+
 TYPES = st.sampled_from([
     Text(), Text(pattern="[a-z]+"), Integer(), Integer(1, 9), Number(), Boolean(), UNITS, Array(Integer()), Array(Text()),
 ])
