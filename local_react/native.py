@@ -14,7 +14,7 @@ from typing import Any
 from local_react.decode.generate import VocabularyLike
 from local_react.decode.scripted import ScriptedModel
 from local_react.form import AUTO as OWN_TEMPLATE, NONE as PLAIN_TEXT, AnyModel, Form
-from local_react.language.chat import with_thinking
+from local_react.language.chat import close_thinking, with_thinking
 from local_react.language.keywords import GROUNDED_KEY
 from local_react.language.native.conversation import Chat, Frames, Schemas, build_native_prompt, cut_frames
 from local_react.language.native.formats import choose_format, find_format, format_of
@@ -86,6 +86,12 @@ def write_prompts(
     ]
     if form.tags is not None:
         prompts = [with_thinking(prompt, form.tags, is_empty=form.has_empty_block) for prompt in prompts]
+        # The block before the first step has a budget and a scanner of its own. In a later one that the template had opened,
+        # nothing the model writes would tell its thought from an answer.
+        frames = replace(
+            frames, after_result=close_thinking(frames.after_result, form.tags),
+            after_notice=close_thinking(frames.after_notice, form.tags),
+        )
     return prompts, frames
 
 

@@ -375,6 +375,20 @@ def test_a_think_block_comes_before_the_first_message_and_is_no_part_of_it() -> 
     assert first_difference(trace, replay(trace)) is None
 
 
+def test_a_think_block_that_the_template_opens_for_a_later_message_is_closed() -> None:
+    """A thought that its budget cut off there was taken for the answer."""
+    one = call(FORMATS["hermes"], "find", what="Ann")
+    for first in (one, "No."):
+        guards = Guards(min_calls=0 if first == one else 1, max_steps=3, final_answer=False)
+        script = ["I could.</think>\n\n", first, "There."] if first == one else ["I could.</think>\n\n", first, one, "There."]
+        trace = play(script, template=ChatTemplate(THINKING), think="on", guards=guards)
+        assert trace.answer == "There." and len(trace.steps) == len(script) - 1
+        text = transcript(trace)
+        assert text.count("<think>") == text.count("</think>") == len(trace.steps)
+        assert "<|im_start|>assistant\n<think>\n</think>\n\nThere." in text
+        assert first_difference(trace, replay(trace)) is None
+
+
 def test_a_model_may_think_again_before_any_later_message() -> None:
     thought = "<think>\nI could <tool_call> now.\n</think>\n\n"
     one = call(FORMATS["hermes"], "find", what="Ann")

@@ -69,6 +69,12 @@ def with_thinking(prompt: Prompt, tags: ThinkTags, *, is_empty: bool = False) ->
     return replace(prompt, pieces=(*before, *added), thinking=tags)
 
 
+def close_thinking(pieces: Sequence[Piece], tags: ThinkTags) -> tuple[Piece, ...]:
+    """The template's pieces before a later turn, with the think block closed where they leave one open."""
+    is_left_open = bool(pieces) and pieces[-1].is_trusted and is_open(pieces[-1].text, tags) is True
+    return (*pieces, Piece("thinking", f"{tags.closing}{tags.gap}", True)) if is_left_open else tuple(pieces)
+
+
 def _trim(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
     """The pieces without outer blanks, which a template may take away."""
     *head, last = pieces
