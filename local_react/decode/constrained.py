@@ -137,7 +137,7 @@ class ConstrainedGeneration(Generation):
 
     def _draw(self, row: int, context: ContextLike, vocabulary: Vocabulary) -> TokenChoice:
         """A token that the language allows, drawn from the masked distribution."""
-        view = _Explained(context.logits(row), self._matcher) if self._explains else None
+        view = self._look_at(context.logits(row), vocabulary) if self._explains else None
         unmasked = None if self.n_top_logprobs is None else context.logits(row).copy()
         origin: Literal["sampled", "masked"] = "sampled"
         if self._masks_first:
@@ -169,21 +169,28 @@ class ConstrainedGeneration(Generation):
 
     def _mask(self, logits: np.ndarray, vocabulary: Vocabulary) -> None:
         self._n_masks += 1
+        self._keep_allowed(logits, vocabulary)
+        check_mask(logits, vocabulary)
+
+    def _keep_allowed(self, logits: np.ndarray, vocabulary: Vocabulary) -> None:
+        """Mask what the engine refuses, and the end tokens where the language has no end."""
         ends = logits[vocabulary.end_list]
         self._matcher.mask(logits)
         logits[vocabulary.end_list] = ends if self._place.accepts else -np.inf
-        check_mask(logits, vocabulary)
+
+    def _look_at(self, logits: np.ndarray, vocabulary: Vocabulary) -> _Explained:
+        allowed = logits.copy()
+        self._keep_allowed(allowed, vocabulary)
+        return _Explained(logits, allowed)
 
 
 class _Explained:
     """What the model would have had it, before anything is masked."""
 
-    def __init__(self, logits: np.ndarray, matcher: Matcher) -> None:
+    def __init__(self, logits: np.ndarray, allowed: np.ndarray) -> None:
         row = logits.astype(np.float64)
         row = np.exp(row - row.max())
         row /= row.sum()
-        allowed = logits.copy()
-        matcher.mask(allowed)
         self._mass = float(row[np.isfinite(allowed)].sum())
         self._wanted = int(row.argmax())
         self._probability = float(row[self._wanted])

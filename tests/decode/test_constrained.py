@@ -171,6 +171,17 @@ def test_truncating_samplers_see_the_masked_distribution(tiny_model: Model, engi
     assert greedy.n_sampled >= 1
 
 
+def test_the_mass_of_what_is_allowed_counts_an_end_where_the_language_has_one(tiny_model: Model) -> None:
+    """Engines differ in what they say of end tokens; that is the language's affair."""
+    masses = []
+    for name in ENGINES:
+        chosen = make_engine(name, tiny_model.vocabulary)
+        completion, _ = generate(tiny_model, chosen, DIGITS, explains=True, sampling=Sampling(temperature=1.0, seed=2))
+        masses.append([each.mass for each in completion.choices if each.mass is not None])
+    assert len(masses[0]) > 1
+    assert masses[1] == pytest.approx(masses[0]) and masses[2] == pytest.approx(masses[0])
+
+
 def test_explanations_tell_how_each_token_came_about(tiny_model: Model, engine: Engine) -> None:
     completion, ids = generate(tiny_model, engine, WORDS, explains=True, sampling=Sampling(temperature=1.0, seed=2))
     assert [each.token for each in completion.choices] == list(ids)
