@@ -1,6 +1,7 @@
 # The two commands of the README, and the ones that developers use beside them.
 PYTHON ?= python3
-QUESTION ?= In which city does customer cus_8812 live?
+# SmolLM2 finds the right city with 1, 2, 3 and 4 threads: their number changes how sums are rounded, and so the text.
+QUESTION ?= Where does customer cus_8812 live?
 
 .PHONY: run test fuzz slow lint bench-small clean
 
