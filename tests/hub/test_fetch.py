@@ -78,6 +78,7 @@ def refused(client: Client, name: str, **how) -> str:
 
 def test_a_model_is_fetched_into_the_cache_of_the_hub_checked_and_found_by_its_name(hub, client, data):
     hub.add("tiny/plain", FILE, data)
+    client("models", "remove", "plain", "--yes")
     assert "local-react models pull plain" in client("models", "where", "plain").stderr
     result = client("models", "pull", "plain")
     path = Path(result.stdout.strip())
