@@ -10,8 +10,7 @@ Every event is a JSON object with `event` (its kind) and `t` (seconds since the 
     completion   step, text, reason, label, pieces, n_sampled, n_forced, n_evaluated, n_decode_calls, n_cut_bytes, seconds,
                  and where they say something: logprobs, n_masks, choices, is_answer (of a native message)
     action       step, kind (call, answer, malformed), its fields and notes, seen_in (the sources of grounded arguments)
-    approval     step, decision (approved, edited, denied, refused for an edit that doesn't fit), arguments if edited, error
-                 if refused
+    approval     step, decision (approved, edited, denied, refused: an edit that doesn't fit), arguments or error
     observation  step, kind, text as shown, is_error, full where it was cut, traceback, seconds
     notice       step, text: a notice that belongs to no action
     end          ending, answer, error, n_tokens, n_evaluated, n_sampled, n_forced, n_decode_calls
@@ -51,7 +50,6 @@ Ending = Literal[
 
 _ACTIONS = {"call": Call, "answer": Answer, "malformed": Malformed}
 _KINDS = {action: kind for kind, action in _ACTIONS.items()}
-
 _NEEDED = {
     "start": (), "prompt": (), "tokens": ("ids",), "completion": ("n_sampled", "n_forced", "n_decode_calls"),
     "thinking": ("n_sampled", "n_forced", "n_decode_calls"),
@@ -229,8 +227,7 @@ class TraceFile:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file: IO[bytes] | None = open(self._path, "wb")
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", error)
-            raise TraceError(f"{path} can't be written: {reason}. Choose another place for the trace.") from error
+            raise TraceError(f"{path} can't be written: {getattr(error, 'strerror', error)}. Choose another place.") from error
 
     def write(self, event: Event) -> None:
         """Add an event."""
@@ -241,13 +238,10 @@ class TraceFile:
             self._file.flush()
         except OSError as error:
             self.error = f"{self._path} couldn't be written to its end: {error.strerror}."
-            self._close_quietly()
+            self.close()
 
     def close(self) -> None:
-        """Close the file; closing twice does nothing."""
-        self._close_quietly()
-
-    def _close_quietly(self) -> None:
+        """Close the file; closing twice does nothing. Where that fails, `error` says so."""
         file, self._file = self._file, None
         if file is None:
             return
