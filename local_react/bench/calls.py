@@ -28,10 +28,12 @@ from local_react.bench.statistics import Paired, Share, mcnemar, share
 from local_react.bench.voices import Choir
 from local_react.decode.engines import make_engine
 from local_react.errors import ContextOverflow, GrammarError, SettingsError, TemplateError, ToolError
-from local_react.form import choose_form
+from local_react.form import Form, choose_form
 from local_react.language.step import Malformed
 from local_react.llama.model import Model
 from local_react.llama.sampling import Sampling
+
+PLAIN = Form().name
 
 STYLES = ("keyword", "json", "positional")
 
@@ -93,10 +95,11 @@ def run_calls(
     """Ask for the calls that aren't there yet, every row under each arm before the next row."""
     described = model.describe()
     progress = Progress(n_total=len(rows) * len(arms))
+    form = choose_form(model) if any(arm.chats for arm in arms) else Form()
     with model.context(max(arm.n_sequences for arm in arms)) as context:
         caller = Caller(
             Choir(context, model.vocabulary), model.vocabulary, context.sampler(Sampling()), clock,
-            make_engine(engine, model.vocabulary), choose_form(model) if any(arm.chats for arm in arms) else None,
+            make_engine(engine, model.vocabulary), form,
         )
         for arm, row in _in_turns(arms, rows):
             if should_stop():
@@ -106,7 +109,7 @@ def run_calls(
                 progress = replace(progress, n_done=progress.n_done + 1, n_before=progress.n_before + 1)
             else:
                 try:
-                    writer.add_call(key, _ask(caller, arm, row, described))
+                    writer.add_call(key, _ask(caller, arm, row, described) | {"form": form.name if arm.chats else PLAIN})
                     progress = replace(progress, n_done=progress.n_done + 1)
                 except (ContextOverflow, GrammarError, ToolError, TemplateError) as error:
                     writer.miss(f"{model.name}, arm {arm.name}, row {row.id}", str(error))

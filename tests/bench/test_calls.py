@@ -162,6 +162,7 @@ def test_an_arm_that_chats_is_asked_in_the_turns_of_the_model(tmp_path):
         for name in ("constrained-keyword", "constrained-chat")
     )
     assert all(values["malformed"] is None for values in (*plain, *chat))
+    assert {values["form"] for values in plain} == {"plain"} and {values["form"] for values in chat} == {"model"}
     assert all(one["n_prompt"] != other["n_prompt"] for one, other in zip(plain, chat))
 
 
