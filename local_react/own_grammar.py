@@ -105,11 +105,6 @@ class OwnGrammar:
     def check(self, max_steps: int | None) -> None:
         """Raise SettingsError where the grammar can't hold the steps of a run, before it begins."""
         protocol, cover, name = self.protocol, self.cover, self.file.name
-        if protocol.native is not None:
-            raise SettingsError(
-                f"The grammar {name} describes labelled steps, and the protocol {protocol.name} has none. Leave the grammar "
-                "out, or take another protocol."
-            )
         if not self.is_thought_free and protocol.thought is not None and cover != "step":
             opening = protocol.label(protocol.opening)
             raise SettingsError(
@@ -184,6 +179,11 @@ class OwnSteering(Steering):
 
 def use_grammar(path: str | Path, protocol: Protocol, reach: Reach, *, max_steps: int | None) -> OwnGrammar:
     """The grammar in a file, for a run. Raises GrammarError for a bad one, SettingsError where it can't serve the reach."""
+    if protocol.native is not None:
+        raise SettingsError(
+            f"The grammar {Path(path).name} describes labelled steps, and the protocol {protocol.name} has none. Leave the "
+            "grammar out, or take another protocol."
+        )
     grammar = OwnGrammar(read_grammar(path), protocol, is_thought_free=reach != "step")
     grammar.check(max_steps)
     return grammar
