@@ -92,7 +92,7 @@ def run_calls(
     on_progress: OnProgress | None = None, should_stop: Callable[[], bool] = lambda: False,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Progress:
-    """Ask for the calls that aren't there yet, every row under each arm before the next row."""
+    """Ask for the calls that aren't there yet; all arms take turns on a few rows at a time."""
     described = model.describe()
     progress = Progress(n_total=len(rows) * len(arms))
     form = choose_form(model) if any(arm.chats for arm in arms) else Form()
