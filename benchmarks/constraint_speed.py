@@ -7,17 +7,15 @@ beside this file says what each figure means. Run it with nothing else on the ma
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from benchmarks import constraint_figures as figures, guidance_peer, loops
+from benchmarks.presentation import Rounds, bar_of_rounds, show_report, write_report
 from benchmarks.runtime_speed import N_CTX, describe_machine, find_figures
 from benchmarks.trail import TRAILS
 from local_react.llama.model import Model
@@ -45,32 +43,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--guidance", metavar="PYTHON", help="the Python of an environment with guidance, to compare with it")
     parser.add_argument("--output", type=Path, help="write the JSON document to this file, too")
     options = parser.parse_args(arguments)
-    # The bar is drawn between measurements only, never by a thread that would run during one.
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), auto_refresh=False) as progress:
-        report = measure(options.models, options.prompts, options.rounds, options.guidance, progress)
-    Console(width=120).print(tabulate(report))
-    if options.output is not None:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(json.dumps(report, ensure_ascii=False))
+    with bar_of_rounds() as begin:
+        report = measure(options.models, options.prompts, options.rounds, options.guidance, options.output, begin)
+    show_report(report, tabulate(report))
     return 0
 
 
-def measure(models: Sequence[str], n_prompts: int, n_rounds: int, guidance: str | None, progress: Progress) -> dict[str, Any]:
-    """The whole report."""
-    task = progress.add_task("start", total=len(models) * (6 * n_rounds + (n_rounds if guidance else 0)))
-
-    def advance(description: str) -> Callable[[], None]:
-        progress.update(task, description=description)
-        progress.refresh()
-
-        def finish_round() -> None:
-            progress.advance(task)
-            progress.refresh()
-
-        return finish_round
-
+def measure(
+    models: Sequence[str], n_prompts: int, n_rounds: int, guidance: str | None, output: Path | None,
+    begin: Callable[[int], Rounds],
+) -> dict[str, Any]:
+    """The whole report; it is written after each model, since one takes a quarter of an hour."""
+    advance = begin(len(models) * (6 * n_rounds + (n_rounds if guidance else 0)))
     report: dict[str, Any] = {
         "benchmark": "constraint_speed", "version": VERSION, "machine": describe_machine(),
         "settings": {
@@ -86,12 +70,13 @@ def measure(models: Sequence[str], n_prompts: int, n_rounds: int, guidance: str 
                 model, llama, n_prompts, n_rounds, guidance, lambda what, name=name: advance(f"{name}: {what}")
             )
             llama.close()
-    report["missed"] = [path for path, figure in find_figures(report, "met") if not figure["met"]]
+        report["missed"] = [path for path, figure in find_figures(report, "met") if not figure["met"]]
+        write_report(report, output)
     return report
 
 
 def measure_model(
-    model: Model, llama: Any, n_prompts: int, n_rounds: int, guidance: str | None, advance: Callable[[str], Callable[[], None]]
+    model: Model, llama: Any, n_prompts: int, n_rounds: int, guidance: str | None, advance: Rounds
 ) -> dict[str, Any]:
     """The figures of one model."""
     prompts, few = PROMPTS[:n_prompts], PROMPTS[: min(n_prompts, N_DICTATED)]

@@ -8,7 +8,6 @@ cores share their memory.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import sys
@@ -17,11 +16,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from benchmarks import figures, loops
+from benchmarks.presentation import Rounds, bar_of_rounds, show_report, write_report
 from local_react.llama.model import Model
 
 MODELS = ("smollm2", "gemma3-270m")
@@ -37,34 +35,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=_count, default=5, help="rounds of each comparison (default 5)")
     parser.add_argument("--output", type=Path, help="write the JSON document to this file, too")
     options = parser.parse_args(arguments)
-    # The bar is drawn between measurements only, never by a thread that would run during one.
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), auto_refresh=False) as progress:
-        report = measure(options.models, options.rounds, progress)
-    Console(width=120).print(tabulate(report))
-    if options.output is not None:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(json.dumps(report, ensure_ascii=False))
+    with bar_of_rounds() as begin:
+        report = measure(options.models, options.rounds, begin)
+    write_report(report, options.output)
+    show_report(report, tabulate(report))
     return 0
 
 
-def measure(models: Sequence[str], n_rounds: int, progress: Progress) -> dict[str, Any]:
+def measure(models: Sequence[str], n_rounds: int, begin: Callable[[int], Rounds]) -> dict[str, Any]:
     """The whole report. A token takes little time and wants many rounds; eight episodes take long and get few."""
     n_decoder_rounds = 3 * n_rounds
     n_parallel_rounds = (n_rounds + 1) // 2
-    task = progress.add_task("start", total=N_STARTS + len(models) * (n_decoder_rounds + 4 * n_rounds + 2 * n_parallel_rounds))
-
-    def advance(description: str) -> Callable[[], None]:
-        progress.update(task, description=description)
-        progress.refresh()
-
-        def finish_round() -> None:
-            progress.advance(task)
-            progress.refresh()
-
-        return finish_round
-
+    advance = begin(N_STARTS + len(models) * (n_decoder_rounds + 4 * n_rounds + 2 * n_parallel_rounds))
     report: dict[str, Any] = {
         "benchmark": "runtime_speed", "version": VERSION, "machine": describe_machine(),
         "settings": {
