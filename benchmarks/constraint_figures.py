@@ -184,7 +184,7 @@ def _generate(model: Model, prompt: list[int], make: Callable[..., Generation]) 
     """The ids that a generation adds, and the CPU seconds from its second token on."""
     with model.context(1) as context:
         decoder = Decoder(context, model.vocabulary)
-        transcript = decoder.open(prompt)
+        transcript = decoder.open(prompt, len(prompt) - 1)  # what stays in the cache for the next arm
         generation = make(transcript, decoder.sampler(Sampling()))
         decoder.start(generation)
         while generation.n_sampled < 1 and decoder.has_active:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,7 @@ def measure(
     models: Sequence[str], n_prompts: int, n_rounds: int, guidance: str | None, output: Path | None,
     begin: Callable[[int], Rounds],
 ) -> dict[str, Any]:
-    """The whole report; it is written after each model, since one takes a quarter of an hour."""
+    """The whole report; it is written after each figure, since all of them take an hour."""
     advance = begin(len(models) * (6 * n_rounds + (n_rounds if guidance else 0)))
     report: dict[str, Any] = {
         "benchmark": "constraint_speed", "version": VERSION, "machine": describe_machine(),
@@ -65,37 +65,37 @@ def measure(
     }
     for name in models:
         with Model.load(name, n_threads=1, n_ctx=N_CTX, n_batch=512, flash_attention=False) as model:
-            llama = loops.load_binding(model)
-            report["models"][name if name in MODELS else model.name] = measure_model(
-                model, llama, n_prompts, n_rounds, guidance, lambda what, name=name: advance(f"{name}: {what}")
-            )
-            llama.close()
-        report["missed"] = [path for path, figure in find_figures(report, "met") if not figure["met"]]
-        write_report(report, output)
+            found = report["models"].setdefault(name if name in MODELS else model.name, {"sha256": model.describe()["sha256"]})
+            for figure, value in measure_model(
+                model, n_prompts, n_rounds, guidance, lambda what, name=name: advance(f"{name}: {what}")
+            ):
+                found[figure] = value
+                report["missed"] = [path for path, figure in find_figures(report, "met") if not figure["met"]]
+                write_report(report, output)
     return report
 
 
 def measure_model(
-    model: Model, llama: Any, n_prompts: int, n_rounds: int, guidance: str | None, advance: Rounds
-) -> dict[str, Any]:
-    """The figures of one model."""
+    model: Model, n_prompts: int, n_rounds: int, guidance: str | None, advance: Rounds
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The figures of one model by name, each as it comes."""
     prompts, few = PROMPTS[:n_prompts], PROMPTS[: min(n_prompts, N_DICTATED)]
-    found: dict[str, Any] = {"sha256": model.describe()["sha256"]}
+    llama = loops.load_binding(model)
     # The first step pays for the prompt's prefix and the compiling.
     figures.measure_steps(model, prompts[:1], n_rounds=1, advance=lambda: None)
-    found["compiling"] = figures.measure_compiling(model, n_rounds=n_rounds, advance=advance("compiling"))
-    found["dictated"] = figures.measure_dictated(model, few, n_rounds=n_rounds, advance=advance("steps of one text"))
-    thoughts = [text.partition("\n")[0] for text in found["dictated"]["texts"]]
-    texts = figures.prompts_to_action(few, thoughts)
-    found["tokens"] = figures.measure_tokens(model, llama, texts, n_rounds=n_rounds, advance=advance("tokens"))
-    found["own"] = figures.measure_steps(model, prompts, n_rounds=n_rounds, advance=advance("steps of their own texts"))
-    found["conversation"] = {
-        name: figures.measure_conversation(model, llama, way, n_rounds=n_rounds, advance=advance(f"{name} conversation"))
-        for name, way in TRAILS.items()
-    }
+    yield "compiling", figures.measure_compiling(model, n_rounds=n_rounds, advance=advance("compiling"))
+    dictated = figures.measure_dictated(model, few, n_rounds=n_rounds, advance=advance("steps of one text"))
+    yield "dictated", dictated
+    yield "own", figures.measure_steps(model, prompts, n_rounds=n_rounds, advance=advance("steps of their own texts"))
+    texts = figures.prompts_to_action(few, [text.partition("\n")[0] for text in dictated["texts"]])
+    yield "tokens", figures.measure_tokens(model, llama, texts, n_rounds=n_rounds, advance=advance("tokens"))
+    for name, way in TRAILS.items():
+        yield f"{name}_conversation", figures.measure_conversation(
+            model, llama, way, n_rounds=n_rounds, advance=advance(f"{name} conversation")
+        )
     if guidance is not None:
-        found["guidance"] = guidance_peer.measure(model, few, guidance, n_rounds=n_rounds, advance=advance("guidance"))
-    return found
+        yield "guidance", guidance_peer.measure(model, few, guidance, n_rounds=n_rounds, advance=advance("guidance"))
+    llama.close()
 
 
 def tabulate(report: dict[str, Any]) -> Table:
