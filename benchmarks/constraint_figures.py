@@ -15,7 +15,7 @@ from typing import Any
 
 from llama_cpp import Llama, LlamaGrammar
 
-from benchmarks import loops, trail
+from benchmarks import bare, loops, trail
 from benchmarks.dictation import Dictated, dictating
 from benchmarks.figures import Figure, compare, spread, take_time
 from benchmarks.trail import Trail
@@ -136,7 +136,7 @@ def measure_tokens(model: Model, llama: Llama, texts: Sequence[str], *, n_rounds
     engines = {name: make_engine(name, model.vocabulary) for name in ENGINES}
     languages = {name: action_language(PROTOCOL, toolbox, bounds=engine.bounds) for name, engine in engines.items()}
     grammar = LlamaGrammar.from_string(to_gbnf(languages["gbnf"]), verbose=False)
-    encoded = [encode(model, text) for text in texts]
+    encoded = [bare.encode(model, text) for text in texts]
     arms = {arm: [0.0] * n_rounds for arm in (*ENGINES, "binding_free", "binding_grammar")}
     free = {name: [0.0] * n_rounds for name in ENGINES}
     n_tokens = dict.fromkeys(arms, 0)
@@ -154,12 +154,6 @@ def measure_tokens(model: Model, llama: Llama, texts: Sequence[str], *, n_rounds
     ratios = {name: compare(arms[name], free[name], at_most=TARGETS["token"][name]) for name in ENGINES}
     ratios["binding_grammar"] = compare(arms["binding_grammar"], arms["binding_free"])
     return {"n_prompts": len(texts), "n_tokens": {name: n_tokens[name] // n_rounds for name in ENGINES}, "ratios": ratios}
-
-
-def encode(model: Model, text: str) -> list[int]:
-    """A prompt's token ids, with BOS where the model wants it."""
-    vocabulary = model.vocabulary
-    return [vocabulary.bos] * vocabulary.wants_bos + vocabulary.tokenize(text)
 
 
 def _constrained_tokens(model: Model, prompt: list[int], language: Regular, engine: Engine) -> tuple[list[int], float]:

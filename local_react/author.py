@@ -11,15 +11,17 @@ from functools import partial
 from typing import Any
 
 from local_react.decode.completion import Completion, join_step
-from local_react.decode.generate import Decoder, Generation
+from local_react.decode.generate import Decoder, Generation, Scanner
 from local_react.decode.stop import StopScanner
 from local_react.decode.tag import TagScanner
 from local_react.decode.transcript import Transcript
 from local_react.grounding import Candidates
+from local_react.language.regular import Regular
 from local_react.language.thinking import ThinkTags
 from local_react.pen import Pen
 from local_react.recorder import Recorder
 from local_react.setup import MIN_STEP_TOKENS, Ended, Setup, Waiting
+from local_react.steering import Steering
 from local_react.trace import spell_pieces
 
 LABEL_ROOM = 8
@@ -81,25 +83,23 @@ class Author:
         self._recorder.record(kind, **values, seconds=round(self._recorder.elapsed() - started, 6))
 
     def _write_freely(self, number: int) -> Generator[Waiting, Any, Completion]:
+        return (yield from self._generate(Generation(
+            self._transcript, self._sampler, self._scanner(number), max_tokens=self._token_budget(), **self._watching(number)
+        )))
+
+    def _scanner(self, number: int) -> Scanner:
+        """What ends a step that is written freely."""
         protocol, guards = self._setup.protocol, self._setup.guards
-        scanner = StopScanner(
+        return StopScanner(
             protocol.stops() if guards.stop_strings else (), action=protocol.stop("action"),
             ends_after_call=guards.one_action, line=protocol.label(protocol.opening, number).encode(),
         )
-        return (yield from self._generate(Generation(
-            self._transcript, self._sampler, scanner, max_tokens=self._token_budget(), **self._watching(number)
-        )))
 
     def _write_constrained(
         self, number: int, n_calls: int, candidates: Candidates | None
     ) -> Generator[Waiting, Any, Completion]:
         """A free thought with a budget and a line of its own, then the action in its language."""
-        steering, guards = self._setup.steering, self._setup.guards
-        assert steering is not None
-        language = steering.language(
-            number=number, allow_answer=n_calls >= guards.min_calls,
-            only_answer=guards.final_answer and number == guards.max_steps, grounded=candidates,
-        )
+        steering, language = self._hold(number, n_calls, candidates)
         n_left, n_reserved = self._token_budget(), steering.cost(language)
         thought = label = None
         if self._setup.protocol.thought is not None and steering.reach != "step":
@@ -109,12 +109,20 @@ class Author:
             self._recorder.stream("delta", step=number, text=label)
             language = steering.behind(language, number=number, written=b"".join((*thought.pieces, label.encode())))
             n_reserved = steering.cost(language)
-        if n_left < n_reserved:
-            raise Ended("token_limit", error=f"The shortest call takes {n_reserved} tokens, and {n_left} are left.")
+        check_left(n_left, n_reserved)
         action = yield from self._generate(steering.generation(
             language, self._transcript, self._sampler, max_tokens=n_left, **self._watching(number)
         ))
         return action if thought is None or label is None else join_step(thought, label, action)
+
+    def _hold(self, number: int, n_calls: int, candidates: Candidates | None) -> tuple[Steering, Regular]:
+        """The steering of the run, and the language that it holds step `number` to."""
+        steering, guards = self._setup.steering, self._setup.guards
+        assert steering is not None
+        return steering, steering.language(
+            number=number, allow_answer=n_calls >= guards.min_calls,
+            only_answer=guards.final_answer and number == guards.max_steps, grounded=candidates,
+        )
 
     def _think(self, number: int, n_left: int, n_reserved: int) -> Generator[Waiting, Any, Completion]:
         """The thought, up to the end of its line, within what the shortest action leaves of budget and window."""
@@ -151,3 +159,9 @@ class Author:
         if left <= 0:
             raise Ended("token_limit")
         return min(guards.max_step_tokens, left)
+
+
+def check_left(n_left: int, n_reserved: int) -> None:
+    """End the episode where the shortest call doesn't fit what is left of the step's budget."""
+    if n_left < n_reserved:
+        raise Ended("token_limit", error=f"The shortest call takes {n_reserved} tokens, and {n_left} are left.")

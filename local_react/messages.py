@@ -12,9 +12,9 @@ from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
-from local_react.author import Author
+from local_react.author import Author, check_left
 from local_react.decode.completion import Completion, join_step
-from local_react.decode.generate import Decoder, Generation
+from local_react.decode.generate import Decoder, Generation, Scanner
 from local_react.decode.message import MessageScanner
 from local_react.decode.transcript import Owner, Transcript
 from local_react.grounding import Candidates
@@ -98,26 +98,16 @@ class MessageAuthor(Author):
     def _format(self) -> NativeFormat:
         return format_of(self._setup.protocol)
 
-    def _write_freely(self, number: int) -> Generator[Waiting, Any, Completion]:
+    def _scanner(self, number: int) -> Scanner:
         guards = self._setup.guards
-        scanner = MessageScanner(
-            self._format, ends_after_call=guards.one_action, stops_at_result=guards.stop_strings
-        )
-        return (yield from self._generate(Generation(
-            self._transcript, self._sampler, scanner, max_tokens=self._token_budget(), **self._watching(number)
-        )))
+        return MessageScanner(self._format, ends_after_call=guards.one_action, stops_at_result=guards.stop_strings)
 
     def _write_constrained(
         self, number: int, n_calls: int, candidates: Candidates | None
     ) -> Generator[Waiting, Any, Completion]:
         """A free text, and behind the opener of a call the call in its language; or the answer."""
-        steering, guards = self._setup.steering, self._setup.guards
-        assert steering is not None
-        allow_answer = n_calls >= guards.min_calls
-        language = steering.language(
-            number=number, allow_answer=allow_answer,
-            only_answer=guards.final_answer and number == guards.max_steps, grounded=candidates,
-        )
+        steering, language = self._hold(number, n_calls, candidates)
+        allow_answer = n_calls >= self._setup.guards.min_calls
         n_left, n_reserved = self._token_budget(), steering.cost(language)
         must_answer = steering.must_answer(language, number)
         thought = None
@@ -126,8 +116,7 @@ class MessageAuthor(Author):
             if thought.is_answer:
                 return thought
             n_left -= thought.n_sampled
-        if n_left < n_reserved:
-            raise Ended("token_limit", error=f"The shortest call takes {n_reserved} tokens, and {n_left} are left.")
+        check_left(n_left, n_reserved)
         opener = None
         if thought is not None:
             opener = self._pen.begin_call(thought)
