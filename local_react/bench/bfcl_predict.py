@@ -73,13 +73,17 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A row put to the model: its voices up to the label of the call, and what stands before it."""
+    """A row put to the model: its voices up to the label of the call, numbered from `first`, and the thought before it."""
 
-    transcripts: list[Transcript]
-    weights: list[float]
+    voices: Sequence[Voice]
+    first: int
     label: str
     thought: str | None
     n_prompt: int
+
+    @property
+    def weights(self) -> list[float]:
+        return [voice.weight for voice in self.voices]
 
 
 class Caller:
@@ -108,25 +112,35 @@ class Caller:
         """Put a row to the model, with a thought written where the arm thinks under a constraint."""
         protocol = arm.protocol
         voices = [self._voice(prompt, arm, weight) for prompt, weight in _prompts(row, toolbox, arm)]
-        transcripts, weights = self._choir.open(voices, first=first), [voice.weight for voice in voices]
-        n_prompt, label, thought = len(transcripts[0]), protocol.label(protocol.opening, 1), None
-        if arm.constrained and arm.thinks:
-            thought = self._choir.write(self._thinking(transcripts[0], label), transcripts, weights).text.strip()
-            label = protocol.label("action", 1)
-            self._write_label(f"\n{label}", transcripts)
-        return _Question(transcripts, weights, label, thought, n_prompt)
+        label = protocol.label(protocol.opening, 1)
+        asked = _Question(voices, first, label, None, len(voices[0].prefix) + len(voices[0].own))
+        return self._think(asked, protocol) if arm.constrained and arm.thinks else asked
+
+    def _think(self, question: _Question, protocol: Protocol) -> _Question:
+        """The question with a thought behind it, and the label of the call."""
+        transcripts = self._open(question)
+        scanner = StopScanner(ends_with_line=True, line=question.label.encode())
+        thinking = Generation(transcripts[0], self._sampler, scanner, max_tokens=MAX_THOUGHT_TOKENS)
+        thought = self._choir.write(thinking, transcripts, question.weights).text.strip()
+        label = protocol.label("action", 1)
+        behind = (*transcripts[0].ids[question.n_prompt :], *self._vocabulary.tokenize(f"\n{label}"))
+        voices = [replace(voice, own=(*voice.own, *behind)) for voice in question.voices]
+        return replace(question, voices=voices, label=label, thought=thought)
+
+    def _open(self, question: _Question) -> list[Transcript]:
+        return self._choir.open(question.voices, first=question.first)
 
     def _predict(self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question) -> Prediction:
         """The one call that is written."""
-        protocol, lead = arm.protocol, question.transcripts[0]
+        protocol, transcripts = arm.protocol, self._open(question)
         if arm.constrained:
-            generation = self._constrained(_language(row, toolbox, arm), lead)
+            generation = self._constrained(_language(row, toolbox, arm), transcripts[0])
         else:
             scanner = StopScanner(
                 protocol.stops(), action=protocol.stop("action"), ends_after_call=True, line=question.label.encode()
             )
-            generation = Generation(lead, self._sampler, scanner, max_tokens=MAX_TOKENS, n_top_logprobs=0)
-        completion = self._choir.write(generation, question.transcripts, question.weights)
+            generation = Generation(transcripts[0], self._sampler, scanner, max_tokens=MAX_TOKENS, n_top_logprobs=0)
+        completion = self._choir.write(generation, transcripts, question.weights)
         action = _read(completion, toolbox, arm, question)
         return Prediction(
             row_id=row.id, action=action, text=completion.text, thought=question.thought or action.thought,
@@ -143,8 +157,8 @@ class Caller:
         scored: list[tuple[float, str, Call]] = []
         for call in calls.values():
             text = write_action(call, arm.protocol, toolbox, 1).removeprefix(arm.protocol.label("action", 1))
-            forks = self._choir.fork(question.transcripts)
-            scored.append((self._choir.score(forks, question.weights, self._vocabulary.tokenize(text)), text, call))
+            logprob = self._choir.score(self._open(question), question.weights, self._vocabulary.tokenize(text))
+            scored.append((logprob, text, call))
         logprob, text, call = max(scored, key=lambda each: each[0])
         return Prediction(
             row_id=row.id, action=call, text=text, thought=question.thought, n_prompt=question.n_prompt,
@@ -165,16 +179,17 @@ class Caller:
             settings = [Sampling(temperature=SAMPLE_TEMPERATURE, seed=seed) for seed in range(N_SAMPLES)]
             plans += [(language, self._choir.sampler(each)) for each in settings]
         for chosen, sampler in plans:
-            forks = self._choir.fork(question.transcripts)
-            completion = self._choir.write(self._constrained(chosen, forks[0], sampler), forks, question.weights)
+            transcripts = self._open(question)
+            completion = self._choir.write(self._constrained(chosen, transcripts[0], sampler), transcripts, question.weights)
             yield from _as_call(completion, toolbox, arm, question)
         if "encodings" in arm.chooses:
             others = [style for style in get_args(ArgumentStyle) if style != arm.arguments]
             for number, style in enumerate(others, 1):
                 other = replace(arm, arguments=style)
                 asked = self._ask(row, toolbox, other, first=number * arm.n_voices)
-                generation = self._constrained(_language(row, toolbox, other), asked.transcripts[0])
-                completion = self._choir.write(generation, asked.transcripts, asked.weights)
+                transcripts = self._open(asked)
+                generation = self._constrained(_language(row, toolbox, other), transcripts[0])
+                completion = self._choir.write(generation, transcripts, asked.weights)
                 yield from _as_call(completion, toolbox, other, asked)
 
     def _voice(self, prompt: Prompt, arm: CallArm, weight: float) -> Voice:
@@ -189,15 +204,6 @@ class Caller:
         start = len(ids) - len(encode_pieces(prompt.pieces, self._vocabulary)[0])
         n_shared = next((n for n, (one, other) in enumerate(zip(ids[start:], shared)) if one != other), len(shared)) + start
         return Voice(ids[:n_shared], ids[n_shared:], weight)
-
-    def _thinking(self, lead: Transcript, label: str) -> Generation:
-        scanner = StopScanner(ends_with_line=True, line=label.encode())
-        return Generation(lead, self._sampler, scanner, max_tokens=MAX_THOUGHT_TOKENS)
-
-    def _write_label(self, text: str, transcripts: Sequence[Transcript]) -> None:
-        ids = self._vocabulary.tokenize(text)
-        for transcript in transcripts:
-            transcript.append(ids)
 
     def _constrained(
         self, language: Regular, lead: Transcript, sampler: SamplerLike | None = None

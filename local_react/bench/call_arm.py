@@ -5,11 +5,12 @@ It is settings only, compared by ==; `Caller` acts on them. What can't be asked 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from local_react.bench.bfcl_prompt import INSTRUCTIONS, Description
 from local_react.bench.narrowing import Way
+from local_react.bench.voices import N_SEQUENCES
 from local_react.errors import SettingsError
 from local_react.language.protocol import ArgumentStyle, Protocol
 
@@ -68,4 +69,9 @@ class CallArm:
     def n_sequences(self) -> int:
         """How many sequences a context needs for this arm."""
         n_encodings = len(get_args(ArgumentStyle)) if "encodings" in self.chooses else 1
-        return self.n_voices * (2 * n_encodings + bool(self.chooses))
+        return N_SEQUENCES * self.n_voices * n_encodings
+
+    @property
+    def prompting(self) -> CallArm:
+        """The arm but for what changes no prompt: arms with the same one read the same."""
+        return replace(self, name="", constrained=True, narrows=(), chooses=())

@@ -177,12 +177,19 @@ def compare_calls(calls: Iterable[Called], pairs: Iterable[tuple[str, str]]) -> 
 
 
 def _in_turns(arms: Sequence[CallArm], rows: Sequence[Row], n_at_once: int = 20) -> Iterator[tuple[CallArm, Row]]:
-    """A few rows under each arm before the next ones: what is cut short has compared the arms on the same rows, and an arm's
-    prefix is computed once a turn: where exemplars are picked, rows with the same ones follow each other."""
+    """A few rows under each arm before the next ones: what is cut short has compared the arms on the same rows.
+
+    Arms that read the same prompt are asked one after the other, so that it is computed once; the part that rows share is
+    computed once a turn. Where exemplars are picked, rows with the same ones follow each other.
+    """
+    alike: dict[CallArm, list[CallArm]] = defaultdict(list)
+    for arm in arms:
+        alike[arm.prompting].append(arm)
     for start in range(0, len(rows), n_at_once):
         turn = rows[start : start + n_at_once]
-        for arm in arms:
-            yield from ((arm, row) for row in (sorted(turn, key=partial(_picked, arm)) if arm.picks_exemplars else turn))
+        for prompting, group in alike.items():
+            ordered = sorted(turn, key=partial(_picked, prompting)) if prompting.picks_exemplars else turn
+            yield from ((arm, row) for row in ordered for arm in group)
 
 
 def _picked(arm: CallArm, row: Row) -> list[str]:

@@ -3,8 +3,8 @@
 One voice of weight 1 is ordinary generation. Two voices, one of which doesn't see the question, with weights 1 + g and -g,
 are classifier-free guidance (Sanchez et al. 2023, "Stay on topic with Classifier-Free Guidance"). Several voices that show
 the same exemplars in other orders average out what an order does. Since the sum is taken before the constraint is, a
-constrained text stays in its language. The prefix of each voice is computed once and copied; so is a whole prompt, where
-several texts are written or scored behind it.
+constrained text stays in its language. The prefix of each voice is computed once and copied; so is a whole prompt, behind
+which any number of texts are written or scored.
 """
 
 from __future__ import annotations
@@ -31,55 +31,42 @@ class Voice:
     weight: float = 1.0
 
 
-class Choir:
-    """Writes texts on one context, with up to half as many voices as it has sequences: each has one for its prefix.
+N_SEQUENCES = 3
+"""Sequences of a context for each voice: its prefix, its whole prompt, and the copy of that which is written on."""
 
-    Forks are taken from the other end: each voice needs a third sequence for them.
-    """
+
+class Choir:
+    """Writes texts on one context, with up to a third as many voices as it has sequences."""
 
     def __init__(self, context: ContextLike, vocabulary: VocabularyLike) -> None:
         self._context = context
         self._vocabulary = vocabulary
-        self._prefixes: dict[int, tuple[int, ...]] = {}
+        self._held: dict[int, tuple[int, ...]] = {}
         for sequence in range(context.n_parallel + 1):
-            context.clear(sequence)
+            self._clear(sequence)
         context.prefix = ()
 
     @property
     def n_voices(self) -> int:
         """How many voices there is room for."""
-        return self._context.n_parallel // 2
+        return self._context.n_parallel // N_SEQUENCES
 
     def sampler(self, settings: Sampling) -> SamplerLike:
         """A new sampler on the context."""
         return self._context.sampler(settings)
 
     def open(self, voices: Sequence[Voice], *, first: int = 0) -> list[Transcript]:
-        """A transcript for each voice, with its prefix in the context. Raises ContextOverflow where one doesn't fit.
+        """A new transcript for each voice, with its prompt in the context but for the last token. An earlier one is lost.
 
-        The voices are numbered from `first`: those of other numbers keep their prefixes.
+        What the prompt of the same number had in the context stays there as far as it is the same, or else the prefix. The
+        voices are numbered from `first`. Raises ContextOverflow where a prompt doesn't fit, SettingsError for too many voices.
         """
-        return [self._open(number, voice) for number, voice in enumerate(voices, first)]
-
-    def fork(self, transcripts: Sequence[Transcript]) -> list[Transcript]:
-        """Copies that can be gone on with while the originals stay; earlier forks are lost.
-
-        The last token of a transcript is left for its copies to evaluate, since they need its logits. Raises SettingsError
-        where the context has no sequences left.
-        """
-        forks = []
-        for number, transcript in enumerate(transcripts):
-            sequence = self._context.n_parallel - number
-            if sequence <= max(each.sequence for each in transcripts):
-                raise SettingsError("There are no sequences for forks. Make the context with a third one for each voice.")
-            self._settle(transcript)
-            self._context.clear(sequence)
-            self._context.copy(transcript.sequence, sequence, transcript.n_held)
-            fork = Transcript(sequence)
-            fork.append(transcript.ids)
-            fork.n_held = transcript.n_held
-            forks.append(fork)
-        return forks
+        if first + len(voices) > self.n_voices:
+            raise SettingsError(
+                f"There is room for {self.n_voices} voices, and {first + len(voices)} are asked for. Make the context with "
+                f"{N_SEQUENCES} sequences for each."
+            )
+        return [self._open(N_SEQUENCES * number, voice) for number, voice in enumerate(voices, first)]
 
     def score(self, transcripts: Sequence[Transcript], weights: Sequence[float], ids: Sequence[int]) -> float:
         """The log-probability (natural) of `ids` behind the transcripts, summed with the voices' weights.
@@ -103,24 +90,51 @@ class Choir:
             del left[: len(given)]
         return total
 
-    def _open(self, number: int, voice: Voice) -> Transcript:
-        n_ids, window = len(voice.prefix) + len(voice.own), self._context.window
-        if n_ids >= window:
-            raise ContextOverflow("The prompt", needed=n_ids + 1, available=window, window=window)
-        home, transcript = 2 * number + 1, Transcript(2 * number + 2)
-        self._context.clear(transcript.sequence)
-        transcript.append((*voice.prefix, *voice.own))
-        if not voice.prefix:
-            return transcript
-        if self._prefixes.get(home) != voice.prefix:
-            self._context.clear(home)
-            for start in range(0, len(voice.prefix), self._context.n_batch):
-                chunk = voice.prefix[start : start + self._context.n_batch]
-                self._context.decode([Chunk(home, chunk, start, False)])
-            self._prefixes[home] = voice.prefix
-        self._context.copy(home, transcript.sequence, len(voice.prefix))
-        transcript.n_held = len(voice.prefix)
+    def _open(self, n_before: int, voice: Voice) -> Transcript:
+        ids, window = (*voice.prefix, *voice.own), self._context.window
+        if len(ids) >= window:
+            raise ContextOverflow("The prompt", needed=len(ids) + 1, available=window, window=window)
+        prefix, prompt, written = (n_before + n for n in range(1, N_SEQUENCES + 1))
+        transcript = Transcript(written)
+        transcript.append(ids)
+        told = ids[:-1]  # the last token is left to whoever goes on: its logits are wanted
+        # All that goes is cleared before anything is evaluated: sums depend on the cells of the cache that tokens come to lie
+        # in, and so they are the same ones whatever was asked before.
+        self._clear(written)
+        if not self._begins(prompt, told):
+            self._clear(prompt)
+            if self._held.get(prefix) != voice.prefix:
+                self._clear(prefix)
+                self._extend(prefix, voice.prefix)
+            self._copy(prefix, prompt)
+        transcript.n_evaluated = self._extend(prompt, told)
+        self._copy(prompt, written)
+        transcript.n_held = len(told)
         return transcript
+
+    def _begins(self, sequence: int, ids: tuple[int, ...]) -> bool:
+        """Whether the sequence holds a beginning of `ids`, and holds something at all."""
+        held = self._held.get(sequence, ())
+        return bool(held) and ids[: len(held)] == held
+
+    def _clear(self, sequence: int) -> None:
+        self._context.clear(sequence)
+        self._held[sequence] = ()
+
+    def _extend(self, sequence: int, ids: tuple[int, ...]) -> int:
+        """Evaluate what the sequence lacks of `ids`; returns how many tokens that were."""
+        n_held = len(self._held[sequence])
+        for start in range(n_held, len(ids), self._context.n_batch):
+            chunk = ids[start : start + self._context.n_batch]
+            self._context.decode([Chunk(sequence, chunk, start, False)])
+            self._held[sequence] = ids[: start + len(chunk)]
+        return len(ids) - n_held
+
+    def _copy(self, source: int, target: int) -> None:
+        """Let `target`, which is empty, hold what `source` does."""
+        if self._held[source]:
+            self._context.copy(source, target, len(self._held[source]))
+            self._held[target] = self._held[source]
 
     def write(self, generation: Generation, transcripts: Sequence[Transcript], weights: Sequence[float]) -> Completion:
         """Run a generation on the first transcript to its end; the others follow it, token by token."""
@@ -153,9 +167,7 @@ class Choir:
     def _settle(self, transcript: Transcript) -> None:
         """Evaluate all that is pending but the last token."""
         while transcript.n_pending > 1:
-            self._decode(transcript, transcript.pending(min(self._context.n_batch, transcript.n_pending - 1)))
-
-    def _decode(self, transcript: Transcript, ids: Sequence[int]) -> None:
-        self._context.decode([Chunk(transcript.sequence, ids, transcript.n_held, False)])
-        transcript.n_held += len(ids)
-        transcript.n_evaluated += len(ids)
+            ids = transcript.pending(min(self._context.n_batch, transcript.n_pending - 1))
+            self._context.decode([Chunk(transcript.sequence, ids, transcript.n_held, False)])
+            transcript.n_held += len(ids)
+            transcript.n_evaluated += len(ids)

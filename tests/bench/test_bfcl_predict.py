@@ -154,7 +154,7 @@ def test_of_one_tool_alone_there_is_one_greedy_call(tiny_model):
     ("arm", "said"), [(CallArm(name="x"), "no engine"), (CallArm(name="x", constrained=False, chats=True), "no form")]
 )
 def test_what_an_arm_lacks_is_said(tiny_model, arm, said):
-    with tiny_model.context(2) as context:
+    with tiny_model.context(arm.n_sequences) as context:
         caller = Caller(Choir(context, tiny_model.vocabulary), tiny_model.vocabulary, context.sampler(Sampling()), lambda: 0.0)
         with pytest.raises(SettingsError, match=said):
             caller.predict(ROW, arm)

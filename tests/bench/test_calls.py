@@ -187,3 +187,12 @@ def test_rows_with_the_same_exemplars_follow_each_other_where_exemplars_are_pick
     }
     assert order["fixed"] == ["note", "pair"] * 3
     assert order["picked"] in (["note"] * 3 + ["pair"] * 3, ["pair"] * 3 + ["note"] * 3)
+
+
+def test_arms_that_read_the_same_prompt_are_asked_one_after_the_other(model, tmp_path):
+    rows = [Row(id=str(n), category="own", question=f"Add {n}.", functions=(FUNCTION,), ground_truth=None) for n in range(2)]
+    arms = [CALL_ARMS[name] for name in ("free-keyword", "free-json", "constrained-keyword", "constrained-quick")]
+    with open_results(tmp_path) as writer:
+        run_calls(model, rows, arms, writer, clock=lambda: 0.0)
+    keyword = ["free-keyword", "constrained-keyword", "constrained-quick"]
+    assert [call.values["arm"] for call in calls_of(tmp_path)] == keyword * 2 + ["free-json"] * 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from local_react.bench.voices import Choir, Voice
+from local_react.bench.voices import N_SEQUENCES, Choir, Voice
 from local_react.decode.generate import Decoder, Generation
 from local_react.decode.stop import StopScanner
 from local_react.errors import ContextOverflow, SettingsError
@@ -26,7 +26,7 @@ def generation(transcript, context):
 
 def write(model, voices, n_voices=None):
     """What the voices write together, as (text, ids of the first transcript, transcripts)."""
-    with model.context(2 * (n_voices or len(voices))) as context:
+    with model.context(N_SEQUENCES * (n_voices or len(voices))) as context:
         choir = Choir(context, model.vocabulary)
         transcripts = choir.open(voices)
         completion = choir.write(generation(transcripts[0], context), transcripts, [voice.weight for voice in voices])
@@ -84,7 +84,7 @@ def test_the_next_token_is_the_best_of_the_weighted_sum(tiny_model):
 
 
 def test_a_prefix_is_computed_once(tiny_model):
-    with tiny_model.context(2) as context:
+    with tiny_model.context(N_SEQUENCES) as context:
         choir = Choir(context, tiny_model.vocabulary)
         shared = "a long text that is the same for all. " * 4
         for own in ("one", "two", "three"):
@@ -93,13 +93,32 @@ def test_a_prefix_is_computed_once(tiny_model):
             assert transcript.n_evaluated == len(transcript) - transcript.n_pending - len(ids_of(tiny_model, shared))
 
 
+def test_a_prompt_that_is_opened_again_is_computed_once(tiny_model):
+    alone = voice(tiny_model, "Once upon a time", " there was")
+    longer = Voice(alone.prefix, (*alone.own, *tiny_model.vocabulary.tokenize(" a thought")))
+    with tiny_model.context(N_SEQUENCES) as context:
+        choir = Choir(context, tiny_model.vocabulary)
+        written = []
+        for _ in range(2):
+            (transcript,) = choir.open([alone])
+            n_opened = context.n_evaluated
+            choir.write(generation(transcript, context), [transcript], [1.0])
+            written.append(transcript.ids)
+        assert context.n_evaluated - n_opened == N_TOKENS, "only what was written was evaluated"
+        (transcript,) = choir.open([longer])
+        assert transcript.n_evaluated == len(longer.own) - len(alone.own), "a longer prompt goes on from the shorter one"
+        choir.write(generation(transcript, context), [transcript], [1.0])
+        assert transcript.ids == plain(tiny_model, (*longer.prefix, *longer.own))
+    assert written[0] == written[1] == plain(tiny_model, (*alone.prefix, *alone.own))
+
+
 def test_a_prompt_without_a_prefix_is_written_behind_nothing(tiny_model):
     own = tuple(ids_of(tiny_model, "Once upon a time"))
     assert write(tiny_model, [Voice((), own)])[1] == plain(tiny_model, own)
 
 
 def test_a_prompt_that_fills_the_window_is_refused(tiny_model):
-    with tiny_model.context(2) as context:
+    with tiny_model.context(N_SEQUENCES) as context:
         choir = Choir(context, tiny_model.vocabulary)
         with pytest.raises(ContextOverflow):
             choir.open([Voice((), tuple(tiny_model.vocabulary.tokenize("x") * (context.window + 1)))])
@@ -128,37 +147,24 @@ def test_the_score_of_a_text_is_its_log_probability_in_all(tiny_model):
     text = tiny_model.vocabulary.tokenize(" the search is long, and ends 日本 here")
     with tiny_model.context(6) as context:
         choir = Choir(context, tiny_model.vocabulary)
-        transcripts = choir.open(voices)
-        scores = [choir.score(choir.fork(transcripts), [each.weight for each in voices], text) for _ in range(2)]
+        scores = [choir.score(choir.open(voices), [each.weight for each in voices], text) for _ in range(2)]
     expected = sum(each.weight * stepwise(tiny_model, (*each.prefix, *each.own), text) for each in voices)
     assert scores[0] == scores[1] == pytest.approx(expected, rel=1e-3)
 
 
-def test_what_is_written_on_a_fork_is_what_is_written_without_one_and_leaves_the_original(tiny_model):
-    alone = voice(tiny_model, "Once upon a time", " there was")
-    with tiny_model.context(3) as context:
-        choir = Choir(context, tiny_model.vocabulary)
-        transcripts = choir.open([alone])
-        written = []
-        for _ in range(2):
-            forks = choir.fork(transcripts)
-            choir.write(generation(forks[0], context), forks, [1.0])
-            written.append(forks[0].ids)
-            assert forks[0].n_evaluated < len(forks[0]) - len(transcripts[0]) + 2, "the prompt is computed once"
-        assert transcripts[0].ids == (*alone.prefix, *alone.own)
-    assert written[0] == written[1] == plain(tiny_model, (*alone.prefix, *alone.own))
-
-
-def test_forks_need_a_third_sequence_for_each_voice(tiny_model):
+def test_more_voices_than_there_is_room_for_are_refused(tiny_model):
     voices = [voice(tiny_model, "Once", " upon"), voice(tiny_model, "Quite", " another")]
-    with tiny_model.context(5) as context:
+    with tiny_model.context(2 * N_SEQUENCES - 1) as context:
         choir = Choir(context, tiny_model.vocabulary)
-        with pytest.raises(SettingsError, match="no sequences for forks"):
-            choir.fork(choir.open(voices))
+        assert choir.n_voices == 1
+        with pytest.raises(SettingsError, match="room for 1 voices"):
+            choir.open(voices)
+        with pytest.raises(SettingsError, match="room for 1 voices"):
+            choir.open(voices[:1], first=1)
 
 
 def test_voices_of_other_numbers_keep_their_prefixes(tiny_model):
-    with tiny_model.context(4) as context:
+    with tiny_model.context(2 * N_SEQUENCES) as context:
         choir = Choir(context, tiny_model.vocabulary)
         one, other = voice(tiny_model, "a text that all share. " * 4, "one"), voice(tiny_model, "another. " * 4, "two")
         choir.open([one])
@@ -167,8 +173,3 @@ def test_voices_of_other_numbers_keep_their_prefixes(tiny_model):
         choir.open([one])
         choir.open([other], first=1)
         assert context.n_evaluated == n_before
-
-
-def test_there_is_room_for_half_as_many_voices_as_sequences(tiny_model):
-    with tiny_model.context(6) as context:
-        assert Choir(context, tiny_model.vocabulary).n_voices == 3
