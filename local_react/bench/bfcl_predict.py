@@ -31,7 +31,7 @@ from local_react.language.derivative import Recogniser
 from local_react.language.grammar import action_language
 from local_react.language.parse import parse_step
 from local_react.language.prompt import Prompt, write_action
-from local_react.language.protocol import ArgumentStyle
+from local_react.language.protocol import ArgumentStyle, Protocol
 from local_react.language.regular import Regular
 from local_react.language.signature import Signatures
 from local_react.language.step import Action, Call
