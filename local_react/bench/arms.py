@@ -131,14 +131,15 @@ STOP_ONLY = replace(FREE, name="free-stop-only", guards=(("one_action", False),)
 """Stop strings alone end a step, as in the loops of the introductions; `free` also ends it behind its first call."""
 
 INTRODUCTIONS = Arm(
-    name="introductions", protocol="answer", n_exemplars=0, instructions=describe_format(Protocol.preset("answer")),
+    name="introductions", protocol="answer", n_exemplars=1, has_recovery=False,
+    instructions=describe_format(Protocol.preset("answer")),
     guards=(
         ("one_action", False), ("final_answer", False), ("repeated_calls", False), ("parse_notices", False),
         ("unknown_tool_notices", False), ("max_malformed", 1),
     ),
 )
-"""The prompt and the loop of the introductions to ReAct: the format is described and not shown, stop strings alone end a step,
-and a step that can't be read ends the run."""
+"""The prompt and the loop of the introductions to ReAct: the format is described and one session shown, stop strings alone end
+a step, and a step that can't be read ends the run."""
 
 _SWITCHED_OFF: dict[str, Any] = {
     "stop_strings": False, "one_action": False, "parse_notices": False, "unknown_tool_notices": False, "repeated_calls": False,

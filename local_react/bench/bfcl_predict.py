@@ -17,7 +17,7 @@ from local_react.bench.bfcl_exemplars import CallExemplar, choose_exemplars
 from local_react.bench.bfcl_prompt import SHARED, call_prompt
 from local_react.bench.bfcl_vote import ballot
 from local_react.bench.call_arm import CallArm
-from local_react.bench.narrowing import narrow
+from local_react.bench.narrowing import narrow, repeated
 from local_react.bench.voices import Choir, Voice
 from local_react.decode.completion import Completion
 from local_react.decode.constrained import ConstrainedGeneration
@@ -52,7 +52,8 @@ EMPTY_QUESTION = "(none)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """What a model wrote for a row, and how it was read. `n_sampled` and `n_forced` count the tokens of the call.
+    """What a model wrote for a row, and how it was read. `n_sampled` and `n_forced` count the tokens of the call, of all its
+    versions where it was written again.
 
     `logprob` is the natural log-probability of its sampled tokens together, under the voices and before any constraint; of
     all its tokens, where it was chosen among candidates, and then they are counted over all of those. `n_candidates` is the
@@ -131,22 +132,36 @@ class Caller:
         return self._choir.open(question.voices, first=question.first)
 
     def _predict(self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question) -> Prediction:
-        """The one call that is written."""
+        """The one call that is written; written again without what it says twice, where the arm says each thing once."""
+        left_out: frozenset[str] = frozenset()
+        n_sampled = n_forced = 0
+        while True:
+            completion = self._write(row, toolbox, arm, question, left_out)
+            action = _read(completion, toolbox, arm, question)
+            n_sampled, n_forced = n_sampled + completion.n_sampled, n_forced + completion.n_forced
+            if "once" not in arm.narrows or not isinstance(action, Call):
+                break
+            if not (again := repeated(action, toolbox[action.name]) - left_out):
+                break
+            left_out |= again
+        return Prediction(
+            row_id=row.id, action=action, text=completion.text, thought=question.thought or action.thought,
+            n_prompt=question.n_prompt, n_sampled=n_sampled, n_forced=n_forced,
+            logprob=sum(token.logprob for token in completion.logprobs), seconds=0.0,
+        )
+
+    def _write(
+        self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question, left_out: frozenset[str]
+    ) -> Completion:
         protocol, transcripts = arm.protocol, self._open(question)
         if arm.constrained:
-            generation = self._constrained(_language(row, toolbox, arm), transcripts[0])
+            generation = self._constrained(_language(row, toolbox, arm, left_out), transcripts[0])
         else:
             scanner = StopScanner(
                 protocol.stops(), action=protocol.stop("action"), ends_after_call=True, line=question.label.encode()
             )
             generation = Generation(transcripts[0], self._sampler, scanner, max_tokens=MAX_TOKENS, n_top_logprobs=0)
-        completion = self._choir.write(generation, transcripts, question.weights)
-        action = _read(completion, toolbox, arm, question)
-        return Prediction(
-            row_id=row.id, action=action, text=completion.text, thought=question.thought or action.thought,
-            n_prompt=question.n_prompt, n_sampled=completion.n_sampled, n_forced=completion.n_forced,
-            logprob=sum(token.logprob for token in completion.logprobs), seconds=0.0,
-        )
+        return self._choir.write(generation, transcripts, question.weights)
 
     def _choose(self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question) -> Prediction:
         """The likeliest of several calls; of equally likely ones the first, which is the greedy one."""
@@ -216,9 +231,9 @@ class Caller:
         )
 
 
-def _language(row: Row, tools: Signatures, arm: CallArm) -> Regular:
-    """What may be written: one call of a tool, narrowed to the question as the arm says."""
-    held = narrow(tools, row.question, arm.narrows)
+def _language(row: Row, tools: Signatures, arm: CallArm, left_out: frozenset[str] = frozenset()) -> Regular:
+    """What may be written: one call of a tool, narrowed to the question as the arm says, without the parameters left out."""
+    held = narrow(tools, row.question, arm.narrows, left_out)
     return action_language(arm.protocol, held.tools, allow_answer=False, grounded=held.grounded)
 
 

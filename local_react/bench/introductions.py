@@ -1,9 +1,9 @@
-"""The prompt of the well-known introductions to ReAct, in our own words: what the labels mean, and no worked example.
+"""The prompt of the well-known introductions to ReAct, in our own words: what the labels mean.
 
-Those describe the format by a sketch of one run, with a line for each label, and leave the model to carry on in it. The
-words here are ours, the shape is theirs. The labels come from the protocol, so the sketch is what the parser reads. The
-sketch has no answer: SmolLM2 copied its last lines as its first step, and never came to call a tool. How a run ends is told
-behind the tools.
+Those describe the format by a sketch of one run, with a line for each label, then show one session and leave the model to
+carry on. The words here are ours, the shape is theirs. The labels come from the protocol, so the sketch is what the parser
+reads. The sketch has no answer: without a session behind it, SmolLM2 copied its last lines as its first step, and never came
+to call a tool. How a run ends is told behind the tools.
 """
 
 from __future__ import annotations

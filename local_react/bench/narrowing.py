@@ -2,33 +2,36 @@
 
 A narrowed signature admits a part of what the tool's own admits, never more. It is for the constraint only: prompts show the
 tool's own signature, and what was written is read against that. Where the question shows nothing for a parameter that must be
-given, it stays as it is; one that may be left out is left out. There are five ways, each of which may be on or off:
+given, it stays as it is; one that may be left out is left out. There are six ways, each of which may be on or off:
 
     numbers    a number is one that the question names, in digits or in words
     choices    one of a list of words is one that stands in the question
-    texts      a text is a run of whole words of the question
-    optional   texts that may be left out are such runs, too; true or false is given only where the question has a word
-               of the parameter's name
+    texts      a text is a span of the question (spans.py)
+    optional   texts that may be left out are spans, too; true or false is given only where the question has a word of the
+               parameter's name
     lists      a list of numbers is no longer than the question's numbers are many, a list of texts than its parts between
-               commas and the like, and its texts are such runs; a small model would else go on until its tokens are used up
+               commas and the like, and its texts are spans; a small model would else go on until its tokens are used up
+    once       a text or number isn't given twice: what may be left out is, where it says what another parameter says. This
+               is known when a call is written, which is then written again
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from local_react.grounding import Sightings
+from local_react.bench.spans import spans, words_of
 from local_react.language.fit import UNFIT, fit_exactly
 from local_react.language.signature import Parameter, Signature, Signatures
+from local_react.language.step import Call
 from local_react.language.types import Array, Boolean, Choice, Field, Integer, Number, Object, Text, Type
 
-Way = Literal["numbers", "choices", "texts", "optional", "lists"]
+Way = Literal["numbers", "choices", "texts", "optional", "lists", "once"]
 WAYS: tuple[Way, ...] = get_args(Way)
 QUICK_WAYS: tuple[Way, ...] = ("numbers", "choices", "optional")
-"""Those that cost little: with texts, a language holds every run of words of the question."""
+"""Those that cost little: with texts, a language holds every span of the question."""
 
 WORDS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
@@ -47,7 +50,6 @@ _FACTOR = re.compile(rf"\s?({'|'.join(map(re.escape, FACTORS))})(?![a-z])", re.I
 _WORD = re.compile(rf"\b({'|'.join(WORDS)})\b", re.IGNORECASE)
 _SEPARATOR = re.compile(r"[,;&/\n]|\b(?:and|or|plus|with)\b", re.IGNORECASE)
 _LETTERS = re.compile(r"[^_\W]+")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +72,41 @@ def numbers_in(text: str) -> tuple[float, ...]:
     return tuple(dict.fromkeys(value for _, value in sorted(found, key=lambda pair: pair[0])))
 
 
-def narrow(tools: Signatures, question: str, ways: Iterable[Way]) -> Narrowed:
-    """The tools narrowed to a question in these ways."""
+def repeated(call: Call, tool: Signature) -> frozenset[str]:
+    """The parameters that may be left out and have the text or number of another one; the first of several is kept."""
+    taken = {_told(call.arguments[each.name]) for each in tool.parameters if each.required and each.name in call.arguments}
+    found = []
+    for each in tool.parameters:
+        if each.required or each.name not in call.arguments or isinstance(each.type, (Boolean, Choice)):
+            continue
+        if (told := _told(call.arguments[each.name])) in taken:
+            found.append(each.name)
+        taken.add(told)
+    return frozenset(found)
+
+
+def _told(value: object) -> str:
+    """What a value says: numbers and texts alike in their plain spelling."""
+    return str(value).casefold()
+
+
+def narrow(tools: Signatures, question: str, ways: Iterable[Way], left_out: Collection[str] = ()) -> Narrowed:
+    """The tools narrowed to a question in these ways; parameters `left_out` can't be given."""
     ways = frozenset(ways)
     numbers = numbers_in(question)
-    runs = _runs(question)
     narrowed: dict[str, Signature] = {}
     grounded: dict[tuple[str, str], Sequence[str]] = {}
     for name, tool in tools.items():
         parameters = []
         for each in tool.parameters:
+            runs = spans(question, (name, each.name)) if ways & {"texts", "optional", "lists"} else ()
             type = _narrow(each.type, question, numbers, ways)
             if "lists" in ways and isinstance(each.type, Array) and isinstance(type, Array):
                 type = _shorten(type, each.type.items, question, runs)
             parameters.append(replace(each, type=type))
             texts = _texts(each, type, question, runs, ways)
+            if each.name in left_out:
+                texts = ()
             if texts is not None:
                 grounded[name, each.name] = texts
         narrowed[name] = replace(tool, parameters=tuple(parameters))
@@ -160,12 +182,5 @@ def _words(text: str) -> str:
 
 
 def _is_hinted(name: str, question: str) -> bool:
-    words = re.findall(r"[^\W\d_]+", _CAMEL.sub(" ", name))
-    return any(word.casefold()[:LONG_WORD] in question.casefold() for word in words if len(word) >= LONG_WORD)
+    return any(word[:LONG_WORD] in question.casefold() for word in words_of(name) if len(word) >= LONG_WORD)
 
-
-def _runs(question: str) -> Sequence[str]:
-    marked = {"": Signature("", parameters=(Parameter("", Text(), grounding=""),))}
-    sightings = Sightings(marked)
-    sightings.add("question", question)
-    return (sightings.candidates() or {}).get(("", ""), ())

@@ -1,4 +1,4 @@
-"""The introductions' prompt and loop: the format is sketched, and what can't be read ends the run."""
+"""The introductions' prompt and loop: the format is sketched, one session shown, and what can't be read ends the run."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pytest
 from local_react import ScriptedModel, run, tool
 from local_react.bench.arms import ARMS, find_arm
 from local_react.bench.introductions import describe_format
-from local_react.language.prompt import build_prompt
+from local_react.language.prompt import Exemplar, build_prompt
 from local_react.language.protocol import Protocol
-from local_react.language.step import Call
+from local_react.language.step import Answer, Call, Observation, Step
 
 PROTOCOL = Protocol.preset("answer")
 
@@ -20,8 +20,13 @@ def look(thing: str) -> str:
     return "red"
 
 
+WORKED = Exemplar("Which colour has thing 1?", (
+    Step(Call("look", {"thing": "1"}, "I look."), Observation("red")), Step(Answer("red", "So.")),
+))
+
+
 def go(arm, *script):
-    options = find_arm(arm).options((), {"max_steps": 3})
+    options = find_arm(arm).options((WORKED,), {"max_steps": 3})
     return run("Which colour has thing 7?", model=ScriptedModel(script), tools=[look], **options)
 
 
@@ -32,15 +37,15 @@ def test_the_sketch_has_a_line_for_each_label_in_the_order_of_a_run(protocol):
     assert [line.split(":")[0] + ":" for line in lines if line.startswith(tuple(wanted))] == wanted
 
 
-def test_the_tools_follow_and_the_question_comes_last_with_nothing_worked():
-    options = find_arm("introductions").options((), {})
+def test_the_tools_follow_with_one_session_and_the_question_comes_last():
+    options = find_arm("introductions").options((WORKED, WORKED), {})
     tools = {look.name: look}
     prompt = build_prompt("Why?", options["protocol"], tools, options["exemplars"], instructions=options["instructions"])
     text = prompt.text
-    assert text.startswith(describe_format(PROTOCOL)) and options["exemplars"] == ()
-    assert text.index("look[thing]") < text.index(PROTOCOL.label("answer"))
+    assert text.startswith(describe_format(PROTOCOL)) and options["exemplars"] == (WORKED,)
+    assert text.index("look[thing]") < text.index("Which colour has thing 1?") < text.rindex(PROTOCOL.label("answer"))
     assert text.endswith(f"{PROTOCOL.label('question')} Why?\n{PROTOCOL.label('thought')}")
-    assert text.count(PROTOCOL.label("observation")) == 1
+    assert text.count(PROTOCOL.label("observation")) == 2, "in the sketch, and in the session"
 
 
 def test_a_step_that_can_not_be_read_ends_the_run_and_nothing_is_explained():

@@ -1,0 +1,80 @@
+"""The texts of a question that may be values: what a small model copies when it is told to copy something.
+
+A constraint to any run of words of the question still lets it write "the", "current weather" or the parameter's own name. So a
+span doesn't begin or end with a word that only joins others, doesn't go past the end of a sentence, and has a word that isn't
+one of the names at hand. What stands in quotation marks is a span as it is, and a date written out is one in ISO 8601, too.
+English only, as far as words are concerned; where nothing is left of a question, all its runs of words are spans.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+MAX_WORDS = 8
+"""The longest span outside of quotation marks."""
+
+MAX_SPANS = 1000
+"""So many spans of a question are kept, the first ones: a grammar has to hold them all."""
+
+JOINING = frozenset(
+    "a an the this that these those my your our their his her its of in on at to from for by with about into as and or but if "
+    "than then so is are was were be been am has have had do does did can could would should will may might must shall i you "
+    "he she it we they me him us them what which who whom whose where when why how there here please".split()
+)
+"""Words that join others or point at something. Capitals make no difference: most of them begin questions."""
+
+ASKING = frozenset("find get give tell show calculate compute determine help let want need like know set make using".split())
+"""What a question asks to be done; no value begins or ends with it."""
+
+_MONTHS = "january february march april may june july august september october november december".split()
+_MONTH = "|".join(f"{name}|{name[:3]}" for name in _MONTHS)
+_DAY_LAST = re.compile(rf"\b({_MONTH})\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})\b", re.IGNORECASE)
+_DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({_MONTH})\.?,?\s+(\d{{4}})\b", re.IGNORECASE)
+_QUOTED = re.compile(r"(?<!\w)(?:'.+?'|\".+?\"|‘.+?’|“.+?”|`.+?`)(?!\w)")
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
+_OUTER = " \t.,;:!?\"'()[]{}<>`“”‘’"
+_LETTERS = re.compile(r"[^_\W]+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def spans(question: str, names: Iterable[str] = ()) -> tuple[str, ...]:
+    """The spans of a question, those that stand out first; `names` are those of the tool and the parameter."""
+    known = {word for name in names for word in words_of(name)}
+    found = list(dict.fromkeys((*_quoted(question), *_dates(question), *_runs(question, known))))
+    return tuple(found[:MAX_SPANS] or dict.fromkeys(_all_runs(question)))
+
+
+def words_of(name: str) -> list[str]:
+    """The words that a name is made of, in small letters: `getUserName` and `get_user_name` have the same ones."""
+    return [word.casefold() for word in _LETTERS.findall(_CAMEL.sub(" ", name))]
+
+
+def _quoted(question: str) -> Iterator[str]:
+    return (match[0][1:-1].strip() for match in _QUOTED.finditer(question))
+
+
+def _dates(question: str) -> Iterator[str]:
+    dates = [(match[3], match[1], match[2]) for match in _DAY_LAST.finditer(question)]
+    dates += [(match[3], match[2], match[1]) for match in _DAY_FIRST.finditer(question)]
+    for year, name, day in dates:
+        month = next(number for number, full in enumerate(_MONTHS, 1) if full.startswith(name[:3].lower()))
+        yield f"{year}-{month:02}-{int(day):02}"
+
+
+def _runs(question: str, known: set[str]) -> Iterator[str]:
+    for run in _all_runs(question):
+        words = [word.strip(_OUTER).casefold() for word in run.split()]
+        if not {words[0], words[-1]} & (JOINING | ASKING) and not known.issuperset(words_of(run)):
+            yield run
+
+
+def _all_runs(question: str) -> Iterator[str]:
+    """Runs of whole words of a sentence of one line, inside of quotation marks or outside, without what is around them."""
+    for line in _QUOTED.sub(lambda match: f"\n{match[0][1:-1]}\n", question).splitlines():
+        for sentence in _SENTENCE_END.split(line):
+            words = sentence.split()
+            for start in range(len(words)):
+                for end in range(start + 1, min(start + MAX_WORDS, len(words)) + 1):
+                    if run := " ".join(words[start:end]).strip(_OUTER):
+                        yield run
