@@ -20,8 +20,9 @@ from local_react.bench.call_report import build_call_report, calls_table, reason
 from local_react.bench.calls import CALL_ARMS, call_pairs, score_calls
 from local_react.bench.catalogue import BENCHMARKS, Benchmark
 from local_react.bench.comparison import compare, correct_together
+from local_react.bench.document import Document
 from local_react.bench.environment import describe_environment, write_command
-from local_react.bench.evidence import gather
+from local_react.bench.evidence import Evidence, gather
 from local_react.bench.execution import Execution, Progress
 from local_react.bench.forecast import forecast_sections
 from local_react.bench.matrix import Matrix, make_matrix, read_matrix
@@ -154,19 +155,26 @@ def compare_command(context: click.Context, first: str, second: str) -> None:
 
 @bench_command.command("report")
 @click.argument("folders", nargs=-1, required=True, metavar="FOLDER…")
-@click.option("--title", help="The title of the report.  [default: the names of the folders]")
+@click.option("--title", help="The title of the report.  [default: that of the benchmark, or the names of the folders]")
+@click.option("--benchmark", "name", type=click.Choice([*BENCHMARKS, *CALL_BENCHMARKS]), metavar="NAME",
+              help="What was run: its question heads the report, its pairs of arms are compared.  [default: not said]")
 @click.option("--output", metavar="FOLDER",
               help="Where report.html, report.md and report.json go.  [default: the first FOLDER]")
 @click.pass_context
-def report_command(context: click.Context, folders: tuple[str, ...], title: str | None, output: str | None) -> None:
+def report_command(
+    context: click.Context, folders: tuple[str, ...], title: str | None, name: str | None, output: str | None
+) -> None:
     """Write the report of results folders, without a model: HTML, Markdown and JSON."""
     answers = take_stdout(context)
-    title = title or ", ".join(Path(folder).name for folder in folders)
+    title = title or (f"Benchmark {name}" if name else ", ".join(Path(folder).name for folder in folders))
     calls = called(folders)
     if calls and all(next(Results(folder).episodes(), None) is None for folder in folders):
         entries = [entry for folder in folders for entry in Results(folder)]
         arms = dict.fromkeys(str(call.values["arm"]) for call in calls)
-        document = build_call_report(entries, title=title, question="", pairs=call_pairs(arms))
+        question = CALL_BENCHMARKS[name][0] if name in CALL_BENCHMARKS else ""
+        document = build_call_report(entries, title=title, question=question, pairs=call_pairs(arms))
+    elif name in BENCHMARKS:
+        document = _report_of(BENCHMARKS[name], gather_all(folders), title)
     else:
         document = build_report(gather_all(folders), title=title)
     write_report(document, output or folders[0])
@@ -221,6 +229,15 @@ def _merged(file: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]
     return {**file, **given, **nested}
 
 
+def _report_of(benchmark: Benchmark, evidence: Evidence, title: str) -> Document:
+    """The report of a benchmark: its question, its own pairs of arms as far as both were run."""
+    arms = {grade.arm for grade in evidence.grades}
+    return build_report(
+        evidence, title=title, question=benchmark.question, pairs=[pair for pair in benchmark.pairs if {*pair} <= arms],
+        extra=forecast_sections(evidence.forecasts), data={"benchmark": benchmark.name, "metrics": list(benchmark.metrics)},
+    )
+
+
 def _command_of(benchmark: Benchmark) -> click.Command:
     """The command that runs a benchmark, scores it and writes its report."""
 
@@ -237,13 +254,7 @@ def _command_of(benchmark: Benchmark) -> click.Command:
         folder, worlds = output or f"bench-results/{benchmark.name}", make_worlds(matrix, given)
         progress = run_matrix(matrix, worlds, folder, minutes=minutes)
         evidence = gather(Results(folder), {world.name: world.judge for world in worlds.values()})
-        arms = {grade.arm for grade in evidence.grades}
-        pairs = [pair for pair in benchmark.pairs if {*pair} <= arms]
-        document = build_report(
-            evidence, title=f"Benchmark {benchmark.name}", question=benchmark.question, pairs=pairs,
-            extra=forecast_sections(evidence.forecasts),
-            data={"benchmark": benchmark.name, "metrics": list(benchmark.metrics)},
-        )
+        document = _report_of(benchmark, evidence, f"Benchmark {benchmark.name}")
         write_report(document, folder)
         scores = score_arms(evidence.grades)
         write_tables(answers, (steps_table(scores), episodes_table(scores), classes_table(scores)))
