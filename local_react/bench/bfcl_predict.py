@@ -8,7 +8,7 @@ is taken. Nothing in an arm depends on the ground truth.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -17,7 +17,7 @@ from local_react.bench.bfcl_exemplars import CallExemplar, choose_exemplars
 from local_react.bench.bfcl_prompt import SHARED, call_prompt
 from local_react.bench.bfcl_vote import ballot
 from local_react.bench.call_arm import CallArm
-from local_react.bench.narrowing import narrow, repeated
+from local_react.bench.narrowing import NOTHING_BARRED, narrow, repeated
 from local_react.bench.voices import Choir, Voice
 from local_react.decode.completion import Completion
 from local_react.decode.constrained import ConstrainedGeneration
@@ -42,6 +42,9 @@ MAX_TOKENS = 256
 """Tokens of a call, at most; the way out is kept free under a constraint."""
 
 MAX_THOUGHT_TOKENS = 64
+
+MAX_VERSIONS = 8
+"""So many times a call is written, at most, until it says nothing twice."""
 
 N_SAMPLES, SAMPLE_TEMPERATURE = 4, 0.7
 """How many candidates are drawn, and how, in arms that choose among samples."""
@@ -133,17 +136,20 @@ class Caller:
 
     def _predict(self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question) -> Prediction:
         """The one call that is written; written again without what it says twice, where the arm says each thing once."""
-        left_out: frozenset[str] = frozenset()
+        barred: dict[str, frozenset[str]] = {}
         n_sampled = n_forced = 0
-        while True:
-            completion = self._write(row, toolbox, arm, question, left_out)
+        for _ in range(MAX_VERSIONS):
+            completion = self._write(row, toolbox, arm, question, barred)
             action = _read(completion, toolbox, arm, question)
             n_sampled, n_forced = n_sampled + completion.n_sampled, n_forced + completion.n_forced
             if "once" not in arm.narrows or not isinstance(action, Call):
                 break
-            if not (again := repeated(action, toolbox[action.name]) - left_out):
+            again = {name: value for name, value in repeated(action, toolbox[action.name]).items() if value not in
+                     barred.get(name, ())}
+            if not again:
                 break
-            left_out |= again
+            for name, value in again.items():
+                barred[name] = barred.get(name, frozenset()) | {value}
         return Prediction(
             row_id=row.id, action=action, text=completion.text, thought=question.thought or action.thought,
             n_prompt=question.n_prompt, n_sampled=n_sampled, n_forced=n_forced,
@@ -151,11 +157,11 @@ class Caller:
         )
 
     def _write(
-        self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question, left_out: frozenset[str]
+        self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question, barred: Mapping[str, frozenset[str]]
     ) -> Completion:
         protocol, transcripts = arm.protocol, self._open(question)
         if arm.constrained:
-            generation = self._constrained(_language(row, toolbox, arm, left_out), transcripts[0])
+            generation = self._constrained(_language(row, toolbox, arm, barred), transcripts[0])
         else:
             scanner = StopScanner(
                 protocol.stops(), action=protocol.stop("action"), ends_after_call=True, line=question.label.encode()
@@ -231,9 +237,11 @@ class Caller:
         )
 
 
-def _language(row: Row, tools: Signatures, arm: CallArm, left_out: frozenset[str] = frozenset()) -> Regular:
-    """What may be written: one call of a tool, narrowed to the question as the arm says, without the parameters left out."""
-    held = narrow(tools, row.question, arm.narrows, left_out)
+def _language(
+    row: Row, tools: Signatures, arm: CallArm, barred: Mapping[str, Collection[str]] = NOTHING_BARRED
+) -> Regular:
+    """What may be written: one call of a tool, narrowed to the question as the arm says, without the values barred."""
+    held = narrow(tools, row.question, arm.narrows, barred)
     return action_language(arm.protocol, held.tools, allow_answer=False, grounded=held.grounded)
 
 

@@ -60,7 +60,8 @@ several calls; and two in the turns of a chat."""
 
 ARGUMENT_ARMS = tuple(name for name, arm in CALL_ARMS.items() if not (arm.narrows or arm.chooses or arm.chats))
 LEADERBOARD_ARMS = (
-    "free-keyword", "constrained-keyword", "constrained-narrowed", "free-json", "constrained-json", "constrained-narrowed-json",
+    "free-keyword", "constrained-keyword", "constrained-narrowed",
+    "free-json", "constrained-json", "constrained-narrowed-json",
 )
 
 BEST = {"simple": (400, 400), "multiple": (200, 200), "live_simple": (256, 258), "live_multiple": (1039, 1053)}

@@ -10,9 +10,10 @@ given, it stays as it is; one that may be left out is left out. There are six wa
     optional   texts that may be left out are spans, too; true or false is given only where the question has a word of the
                parameter's name
     lists      a list of numbers is no longer than the question's numbers are many, a list of texts than its parts between
-               commas and the like, and its texts are spans; a small model would else go on until its tokens are used up
-    once       a text or number isn't given twice: what may be left out is, where it says what another parameter says. This
-               is known when a call is written, which is then written again
+               commas and the like, and its texts are spans; a small model would else go on until its tokens are used up. One
+               that may be left out is given only where the question has a word of its name
+    once       a text or number isn't given twice: a parameter that says what another one says is left out, or says
+               something else if it must be given. This is known when a call is written, which is then written again
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Literal, get_args
 
 from local_react.bench.spans import spans, words_of
@@ -44,6 +46,8 @@ FACTORS = {"%": 0.01, "percent": 0.01, "k": 1e3, "thousand": 1e3, "million": 1e6
 
 LONG_WORD = 4
 """A word of a parameter's name says something if it has so many letters; as many of them are looked for in the question."""
+
+NOTHING_BARRED: Mapping[str, Collection[str]] = MappingProxyType({})
 
 _NUMBER = re.compile(r"(?<![\w.])[-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE]-?\d+)?", re.ASCII)
 _FACTOR = re.compile(rf"\s?({'|'.join(map(re.escape, FACTORS))})(?![a-z])", re.IGNORECASE)
@@ -72,17 +76,19 @@ def numbers_in(text: str) -> tuple[float, ...]:
     return tuple(dict.fromkeys(value for _, value in sorted(found, key=lambda pair: pair[0])))
 
 
-def repeated(call: Call, tool: Signature) -> frozenset[str]:
-    """The parameters that may be left out and have the text or number of another one; the first of several is kept."""
-    taken = {_told(call.arguments[each.name]) for each in tool.parameters if each.required and each.name in call.arguments}
-    found = []
-    for each in tool.parameters:
-        if each.required or each.name not in call.arguments or isinstance(each.type, (Boolean, Choice)):
+def repeated(call: Call, tool: Signature) -> dict[str, str]:
+    """The parameters whose text or number another one has, with that value; the one that keeps it is the first, of those
+    that must be given if there are any."""
+    taken: set[str] = set()
+    found: dict[str, str] = {}
+    for each in sorted(tool.parameters, key=lambda parameter: not parameter.required):
+        if each.name not in call.arguments or not isinstance(each.type, (Text, Integer, Number)):
             continue
-        if (told := _told(call.arguments[each.name])) in taken:
-            found.append(each.name)
+        told = _told(call.arguments[each.name])
+        if told in taken and (isinstance(each.type, Text) or not each.required):
+            found[each.name] = told
         taken.add(told)
-    return frozenset(found)
+    return found
 
 
 def _told(value: object) -> str:
@@ -90,8 +96,11 @@ def _told(value: object) -> str:
     return str(value).casefold()
 
 
-def narrow(tools: Signatures, question: str, ways: Iterable[Way], left_out: Collection[str] = ()) -> Narrowed:
-    """The tools narrowed to a question in these ways; parameters `left_out` can't be given."""
+def narrow(
+    tools: Signatures, question: str, ways: Iterable[Way], barred: Mapping[str, Collection[str]] = NOTHING_BARRED
+) -> Narrowed:
+    """The tools narrowed to a question in these ways. Of the values `barred` for a parameter none can be given, as far as
+    it takes spans and there are others; one that may be left out can't be given at all."""
     ways = frozenset(ways)
     numbers = numbers_in(question)
     narrowed: dict[str, Signature] = {}
@@ -105,12 +114,17 @@ def narrow(tools: Signatures, question: str, ways: Iterable[Way], left_out: Coll
                 type = _shorten(type, each.type.items, question, runs)
             parameters.append(replace(each, type=type))
             texts = _texts(each, type, question, runs, ways)
-            if each.name in left_out:
-                texts = ()
+            if each.name in barred:
+                texts = _without(texts, barred[each.name]) if each.required else ()
             if texts is not None:
                 grounded[name, each.name] = texts
         narrowed[name] = replace(tool, parameters=tuple(parameters))
     return Narrowed(narrowed, grounded)
+
+
+def _without(texts: Sequence[str] | None, barred: Collection[str]) -> Sequence[str] | None:
+    """The texts but for those barred; all of them where no other is left."""
+    return tuple(text for text in texts or () if _told(text) not in barred) or texts
 
 
 def _texts(
@@ -126,6 +140,8 @@ def _texts(
         case Integer() | Number() if may_drop and "numbers" in ways and type == parameter.type:
             return ()
         case Boolean() if may_drop and "optional" in ways and not _is_hinted(parameter.name, question):
+            return ()
+        case Array() if may_drop and "lists" in ways and not _is_hinted(parameter.name, question):
             return ()
     return None
 

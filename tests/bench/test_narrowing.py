@@ -110,34 +110,41 @@ def test_texts_are_spans_of_the_question():
 
 
 TWICE = Signature("f", parameters=(
-    Parameter("note", Text(), required=False), Parameter("place", Text()), Parameter("n", Integer(), required=False),
+    Parameter("note", Text(), required=False), Parameter("place", Text()), Parameter("to", Text()), Parameter("n", Integer(), required=False),
     Parameter("m", Number(), required=False), Parameter("is_on", Boolean(), required=False),
     Parameter("kind", Choice(("Rome", "true")), required=False),
 ))
 
 
 @pytest.mark.parametrize(
-    ("arguments", "left_out"),
+    ("arguments", "found"),
     [
-        ({"place": "Rome"}, set()),
-        ({"place": "Rome", "note": "Oslo", "n": 3, "m": 4.5}, set()),
-        ({"note": "Rome", "place": "Rome"}, {"note"}),
-        ({"note": "rome", "place": "Rome"}, {"note"}),
-        ({"place": "Rome", "n": 3, "m": 3}, {"m"}),
-        ({"place": "3", "n": 3, "m": 3}, {"n", "m"}),
-        ({"place": "true", "is_on": True, "kind": "true"}, set()),
-        ({"place": "Rome", "kind": "Rome"}, set()),
-        ({}, set()),
+        ({"place": "Rome", "to": "Bonn"}, {}),
+        ({"place": "Rome", "note": "Oslo", "n": 3, "m": 4.5}, {}),
+        ({"note": "Rome", "place": "Rome"}, {"note": "rome"}),
+        ({"note": "rome", "place": "Rome"}, {"note": "rome"}),
+        ({"place": "Rome", "to": "Rome", "note": "Rome"}, {"to": "rome", "note": "rome"}),
+        ({"place": "Rome", "n": 3, "m": 3}, {"m": "3"}),
+        ({"place": "3", "n": 3, "m": 3}, {"n": "3", "m": "3"}),
+        ({"place": "true", "is_on": True, "kind": "true"}, {}),
+        ({"place": "Rome", "kind": "Rome"}, {}),
+        ({}, {}),
     ],
 )
-def test_what_is_said_twice_is_what_may_be_left_out(arguments, left_out):
-    assert repeated(Call("f", arguments), TWICE) == left_out
+def test_what_is_said_twice_is_found(arguments, found):
+    assert repeated(Call("f", arguments), TWICE) == found
 
 
-def test_what_is_left_out_can_not_be_given():
-    narrowed = narrow({"f": TWICE}, "Rome 3", ("numbers",), {"note", "n"})
+def test_a_barred_value_can_not_be_given_and_what_may_be_left_out_is():
+    narrowed = narrow({"f": TWICE}, "Rome 3", ("texts", "numbers"), {"note": {"rome"}, "n": {"3"}, "to": {"rome"}})
     assert (narrowed.grounded["f", "note"], narrowed.grounded["f", "n"]) == ((), ())
+    assert "Rome" in narrowed.grounded["f", "place"] and "Rome" not in narrowed.grounded["f", "to"]
     assert ("f", "m") not in narrowed.grounded
+
+
+def test_where_only_barred_values_are_left_they_can_be_given():
+    narrowed = narrow({"f": TWICE}, "Rome", ("texts",), {"to": {"rome"}})
+    assert narrowed.grounded["f", "to"] == ("Rome",)
 
 
 @pytest.mark.parametrize(
