@@ -8,6 +8,7 @@ is taken. Nothing in an arm depends on the ground truth.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
@@ -15,7 +16,6 @@ from typing import get_args
 from local_react.bench.bfcl import Row, row_toolbox
 from local_react.bench.bfcl_exemplars import CallExemplar, choose_exemplars
 from local_react.bench.bfcl_prompt import SHARED, call_prompt
-from local_react.bench.bfcl_vote import ballot
 from local_react.bench.call_arm import CallArm
 from local_react.bench.narrowing import NOTHING_BARRED, narrow, repeated
 from local_react.bench.voices import Choir, Voice
@@ -174,7 +174,7 @@ class Caller:
         written = list(self._candidates(row, toolbox, arm, question))
         calls: dict[str, Call] = {}
         for call, _ in written:
-            calls.setdefault(ballot(call), call)
+            calls.setdefault(_ballot(call), call)
         scored: list[tuple[float, str, Call]] = []
         for call in calls.values():
             text = write_action(call, arm.protocol, toolbox, 1).removeprefix(arm.protocol.label("action", 1))
@@ -243,6 +243,11 @@ def _language(
     """What may be written: one call of a tool, narrowed to the question as the arm says, without the values barred."""
     held = narrow(tools, row.question, arm.narrows, barred)
     return action_language(arm.protocol, held.tools, allow_answer=False, grounded=held.grounded)
+
+
+def _ballot(call: Call) -> str:
+    """What two calls have in common if they are the same: name and arguments, as JSON, where 1, 1.0 and true differ."""
+    return json.dumps([call.name, dict(call.arguments)], sort_keys=True)
 
 
 def _read(completion: Completion, toolbox: Signatures, arm: CallArm, question: _Question) -> Action:

@@ -48,6 +48,7 @@ CALL_ARMS: dict[str, CallArm] = {
         CallArm(name="constrained-quick", narrows=QUICK_WAYS),
         CallArm(name="constrained-narrowed", narrows=WAYS),
         CallArm(name="constrained-narrowed-json", narrows=WAYS, arguments="json"),
+        CallArm(name="constrained-best", narrows=WAYS, arguments="json", n_exemplars=12, picks_exemplars=True),
         *(CallArm(name=f"chosen-{source}", chooses=(source,)) for source in SOURCES),
         CallArm(name="chosen", chooses=SOURCES),
         CallArm(name="free-chat", constrained=False, chats=True),
@@ -55,13 +56,14 @@ CALL_ARMS: dict[str, CallArm] = {
     )
 }
 """The arms of single calls by name: each way of writing arguments, free and constrained, with and without a thought before;
-those that hold values to the question, in one way, in all that cost little, in all; those that choose the likeliest of
+those that hold values to the question, in one way, in all that cost little, in all; the best on `live_simple`, which is the
+last of those with twelve exemplars, those first that are written like the row's call; those that choose the likeliest of
 several calls; and two in the turns of a chat."""
 
 ARGUMENT_ARMS = tuple(name for name, arm in CALL_ARMS.items() if not (arm.narrows or arm.chooses or arm.chats))
 LEADERBOARD_ARMS = (
     "free-keyword", "constrained-keyword", "constrained-narrowed",
-    "free-json", "constrained-json", "constrained-narrowed-json",
+    "free-json", "constrained-json", "constrained-narrowed-json", "constrained-best",
 )
 
 BEST = {"simple": (400, 400), "multiple": (200, 200), "live_simple": (256, 258), "live_multiple": (1039, 1053)}

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,11 +70,13 @@ Entry = Union[Recorded, Missed, Begun, Called]
 class Results:
     """A results folder to read. `n_damaged` counts the lines that the last reading had to skip.
 
-    Raises SettingsError for a folder that is none, or of another version.
+    With `arms`, episodes and calls of other arms are passed over. Raises SettingsError for a folder that is none, or of
+    another version.
     """
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, arms: Collection[str] = ()) -> None:
         self.folder = Path(folder)
+        self.arms = frozenset(arms)
         self.n_damaged = 0
         check_mark(self.folder)
 
@@ -88,7 +90,7 @@ class Results:
                 self.n_damaged += 1
             elif (key := key_of(entry)) is None:
                 yield entry
-            elif key not in seen:
+            elif key not in seen and (not self.arms or _arm_of(entry) in self.arms):
                 seen.add(key)
                 yield entry
 
@@ -230,6 +232,16 @@ def _read_lines(path: Path) -> Iterator[bytes]:
         return
     except OSError as error:
         raise SettingsError(f"{path} can't be read: {error.strerror}.") from error
+
+
+def _arm_of(entry: Entry) -> str | None:
+    """The name of the arm that an episode or call is of."""
+    match entry:
+        case Recorded(item=item):
+            return item.arm.name
+        case Called(values=values):
+            return str(values["arm"])
+    return None
 
 
 def _read_entry(line: bytes) -> Entry | None:

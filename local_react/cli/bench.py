@@ -27,14 +27,14 @@ from local_react.bench.execution import Execution, Progress
 from local_react.bench.forecast import forecast_sections
 from local_react.bench.matrix import Matrix, make_matrix, read_matrix
 from local_react.bench.report import build_report
-from local_react.bench.results import Results, open_results
+from local_react.bench.results import Called, Recorded, Results, open_results
 from local_react.bench.scores import score_arms
 from local_react.bench.tables import classes_table, codes_table, comparisons_table, episodes_table, steps_table
 from local_react.bench.task import World
 from local_react.bench.worlds.catalogue import WORLDS
 from local_react.cli.bench_calls import CALL_BENCHMARKS, call_command
 from local_react.cli.bench_options import load_named, make_worlds, matrix_keys, with_run_options
-from local_react.cli.bench_output import called, gather_all, write_report, write_tables
+from local_react.cli.bench_output import called, entries_of, gather_all, write_report, write_tables
 from local_react.cli.bench_progress import shown_progress
 from local_react.cli.bench_speed import SPEED_QUESTION, speed_command
 from local_react.cli.streams import Hint, open_console, say, take_stdout
@@ -158,25 +158,26 @@ def compare_command(context: click.Context, first: str, second: str) -> None:
 @click.option("--title", help="The title of the report.  [default: that of the benchmark, or the names of the folders]")
 @click.option("--benchmark", "name", type=click.Choice([*BENCHMARKS, *CALL_BENCHMARKS]), metavar="NAME",
               help="What was run: its question heads the report, its pairs of arms are compared.  [default: not said]")
+@click.option("--arm", "chosen", multiple=True, metavar="NAME", help="An arm to report; may be given several times.  "
+              "[default: all that are there]")
 @click.option("--output", metavar="FOLDER",
               help="Where report.html, report.md and report.json go.  [default: the first FOLDER]")
 @click.pass_context
 def report_command(
-    context: click.Context, folders: tuple[str, ...], title: str | None, name: str | None, output: str | None
+    context: click.Context, folders: tuple[str, ...], title: str | None, name: str | None, chosen: tuple[str, ...],
+    output: str | None,
 ) -> None:
     """Write the report of results folders, without a model: HTML, Markdown and JSON."""
     answers = take_stdout(context)
     title = title or (f"Benchmark {name}" if name else ", ".join(Path(folder).name for folder in folders))
-    calls = called(folders)
-    if calls and all(next(Results(folder).episodes(), None) is None for folder in folders):
-        entries = [entry for folder in folders for entry in Results(folder)]
-        arms = dict.fromkeys(str(call.values["arm"]) for call in calls)
+    entries = entries_of(folders, chosen)
+    if any(isinstance(entry, Called) for entry in entries) and not any(isinstance(entry, Recorded) for entry in entries):
+        arms = dict.fromkeys(str(entry.values["arm"]) for entry in entries if isinstance(entry, Called))
         question = CALL_BENCHMARKS[name][0] if name in CALL_BENCHMARKS else ""
         document = build_call_report(entries, title=title, question=question, pairs=call_pairs(arms))
-    elif name in BENCHMARKS:
-        document = _report_of(BENCHMARKS[name], gather_all(folders), title)
     else:
-        document = build_report(gather_all(folders), title=title)
+        evidence = gather_all(folders, chosen)
+        document = _report_of(BENCHMARKS[name], evidence, title) if name in BENCHMARKS else build_report(evidence, title=title)
     write_report(document, output or folders[0])
     answers.write(write_json(document.data, answers.encoding))
 

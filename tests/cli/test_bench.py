@@ -138,6 +138,7 @@ def test_scores_comparisons_reports_and_traces_need_no_model(folder):
     (compared,) = document(invoke("compare", "out:free", "out:lenient"))["comparisons"]
     assert (compared["n"], compared["first"]) == (3, "out:free")
     assert document(invoke("report", "out", "--title", "Mine"))["title"] == "Mine"
+    assert [score["arm"] for score in document(invoke("report", "out", "--arm", "lenient"))["scores"]] == ["lenient"]
     assert (folder / "out" / "report.html").read_text().startswith("<!doctype html>")
     key = next(Results(folder / "out").episodes()).item.key
     assert invoke("trace", "out", key[:8]).stdout.strip() == f"{key}.jsonl"
@@ -251,6 +252,9 @@ def test_a_report_of_single_calls_needs_no_model_either(random_model, folder):
     (folder / "own.jsonl").write_text(json.dumps(ROW) + "\n")
     asked = document(invoke("bfcl", "--rows", "own.jsonl", "--model", random_model, "--threads", "1", "--output", "out"))
     assert document(invoke("report", "out", "--benchmark", "bfcl")) == asked
+    some = document(invoke("report", "out", "--arm", "free-json", "--arm", "constrained-json"))
+    assert [score["arm"] for score in some["scores"]] == ["free-json", "constrained-json"]
+    assert some["scores"] == [score for score in asked["scores"] if score["arm"] in ("free-json", "constrained-json")]
     assert document(invoke("score", "out"))["calls"] == asked["scores"]
 
 
