@@ -3,6 +3,7 @@
     results.json      the version of this layout, and of the program that began it
     episodes.jsonl    one line an episode: its item, the verdict on its answer, and the events of its trace; between them a
                       line for each command that wrote here, and for each part of a matrix that couldn't be run
+    NAME.jsonl.xz     the same lines, packed: what is published of a folder called NAME, which may lie beside others
     writer.lock       held by the process that writes
 
 An episode is written when it has ended, in one go, and is on disk before the next one begins; so a run that was killed
@@ -13,8 +14,9 @@ processes on one folder are refused, and so is a folder of another version. Noth
 from __future__ import annotations
 
 import json
+import lzma
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +30,7 @@ from local_react.trace import Trace, check_event, encode
 from local_react.version import VERSION as PROGRAM
 
 VERSION = 1
-MARK, EPISODES, LOCK = "results.json", "episodes.jsonl", "writer.lock"
+MARK, EPISODES, PACKED, LOCK = "results.json", "episodes.jsonl", ".jsonl.xz", "writer.lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ class Results:
         """What was recorded, in that order; of an episode that is there twice, the first one."""
         self.n_damaged = 0
         seen: set[str] = set()
-        for line in _read_lines(self.folder / EPISODES):
+        for line in _read_lines(self.folder):
             entry = _read_entry(line)
             if entry is None:
                 self.n_damaged += 1
@@ -177,6 +179,26 @@ def open_results(folder: str | Path) -> Iterator[ResultsWriter]:
         lock.release()
 
 
+def pack(folders: Sequence[str | Path], output: str | Path) -> None:
+    """Pack what was recorded in some folders into one that can be read and gone on with like them, much smaller.
+
+    Raises SettingsError for what is no results folder, for two of one name, and where it can't be written.
+    """
+    output, names = Path(output), [Path(folder).resolve().name for folder in folders]
+    if len(set(names)) < len(names):
+        raise SettingsError("Two of the folders have the same name. Each needs its own.")
+    for folder in folders:
+        check_mark(Path(folder))
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        _begin(output)
+        for folder, name in zip(folders, names):
+            with lzma.open(output / f"{name}{PACKED}", "wb", preset=9) as file:
+                file.writelines(line if line.endswith(b"\n") else line + b"\n" for line in _read_lines(Path(folder)))
+    except OSError as error:
+        raise SettingsError(f"{output} can't be written: {error.strerror}. Choose another folder.") from error
+
+
 def key_of(entry: Entry) -> str | None:
     """What an entry is known by; None for one that is no piece of work."""
     match entry:
@@ -224,14 +246,16 @@ def _end_line(path: Path, file: IO[bytes]) -> None:
             file.write(b"\n")
 
 
-def _read_lines(path: Path) -> Iterator[bytes]:
-    try:
-        with open(path, "rb") as file:
-            yield from (line for line in file if line.strip())
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise SettingsError(f"{path} can't be read: {error.strerror}.") from error
+def _read_lines(folder: Path) -> Iterator[bytes]:
+    """The lines of a folder that aren't empty: those of packed files first."""
+    for path in (*sorted(folder.glob(f"*{PACKED}")), folder / EPISODES):
+        if path.name == EPISODES and not path.exists():
+            continue  # nothing was run here yet, or all of it is packed
+        try:
+            with lzma.open(path) if path.name.endswith(PACKED) else open(path, "rb") as file:
+                yield from (line for line in file if line.strip())
+        except (OSError, EOFError, lzma.LZMAError) as error:
+            raise SettingsError(f"{path} can't be read: {getattr(error, 'strerror', None) or error}.") from error
 
 
 def _arm_of(entry: Entry) -> str | None:

@@ -27,7 +27,7 @@ from local_react.bench.execution import Execution, Progress
 from local_react.bench.forecast import forecast_sections
 from local_react.bench.matrix import Matrix, make_matrix, read_matrix
 from local_react.bench.report import build_report
-from local_react.bench.results import Called, Recorded, Results, open_results
+from local_react.bench.results import Called, Recorded, Results, open_results, pack
 from local_react.bench.scores import score_arms
 from local_react.bench.tables import classes_table, codes_table, comparisons_table, episodes_table, steps_table
 from local_react.bench.task import World
@@ -180,6 +180,17 @@ def report_command(
         document = _report_of(BENCHMARKS[name], evidence, title) if name in BENCHMARKS else build_report(evidence, title=title)
     write_report(document, output or folders[0])
     answers.write(write_json(document.data, answers.encoding))
+
+
+@bench_command.command("pack")
+@click.argument("folders", nargs=-1, required=True, metavar="FOLDER…")
+@click.option("--output", metavar="FOLDER", required=True, help="Where the packed files go.  [no default]")
+@click.pass_context
+def pack_command(context: click.Context, folders: tuple[str, ...], output: str) -> None:
+    """Pack results folders into one, to publish them: it can be reported and gone on with as they can."""
+    answers = take_stdout(context)
+    pack(folders, output)
+    answers.write(output)
 
 
 @bench_command.command("trace")

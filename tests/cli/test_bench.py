@@ -140,6 +140,8 @@ def test_scores_comparisons_reports_and_traces_need_no_model(folder):
     assert document(invoke("report", "out", "--title", "Mine"))["title"] == "Mine"
     assert [score["arm"] for score in document(invoke("report", "out", "--arm", "lenient"))["scores"]] == ["lenient"]
     assert (folder / "out" / "report.html").read_text().startswith("<!doctype html>")
+    assert invoke("pack", "out", "--output", "packed").stdout.strip() == "packed"
+    assert document(invoke("report", "packed", "--title", "out")) == document(invoke("report", "out"))
     key = next(Results(folder / "out").episodes()).item.key
     assert invoke("trace", "out", key[:8]).stdout.strip() == f"{key}.jsonl"
     assert Trace.read(folder / f"{key}.jsonl") == next(Results(folder / "out").episodes()).trace
