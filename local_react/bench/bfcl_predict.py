@@ -77,10 +77,9 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A row put to the model: its voices up to the label of the call, numbered from `first`, and the thought before it."""
+    """A row put to the model: its voices up to the label of the call, and the thought before it."""
 
     voices: Sequence[Voice]
-    first: int
     label: str
     thought: str | None
     n_prompt: int
@@ -112,17 +111,17 @@ class Caller:
         prediction = (self._choose if arm.chooses else self._predict)(row, toolbox, arm, question)
         return replace(prediction, seconds=self._clock() - started)
 
-    def _ask(self, row: Row, toolbox: Signatures, arm: CallArm, *, first: int = 0) -> _Question:
+    def _ask(self, row: Row, toolbox: Signatures, arm: CallArm) -> _Question:
         """Put a row to the model, with a thought written where the arm thinks under a constraint."""
         protocol = arm.protocol
         voices = [self._voice(prompt, arm, weight) for prompt, weight in _prompts(row, toolbox, arm)]
         label = protocol.label(protocol.opening, 1)
-        asked = _Question(voices, first, label, None, len(voices[0].prefix) + len(voices[0].own))
+        asked = _Question(voices, label, None, len(voices[0].prefix) + len(voices[0].own))
         return self._think(asked, protocol) if arm.constrained and arm.thinks else asked
 
     def _think(self, question: _Question, protocol: Protocol) -> _Question:
         """The question with a thought behind it, and the label of the call."""
-        transcripts = self._open(question)
+        transcripts = self._choir.open(question.voices)
         scanner = StopScanner(ends_with_line=True, line=question.label.encode())
         thinking = Generation(transcripts[0], self._sampler, scanner, max_tokens=MAX_THOUGHT_TOKENS)
         thought = self._choir.write(thinking, transcripts, question.weights).text.strip()
@@ -130,9 +129,6 @@ class Caller:
         behind = (*transcripts[0].ids[question.n_prompt :], *self._vocabulary.tokenize(f"\n{label}"))
         voices = [replace(voice, own=(*voice.own, *behind)) for voice in question.voices]
         return replace(question, voices=voices, label=label, thought=thought)
-
-    def _open(self, question: _Question) -> list[Transcript]:
-        return self._choir.open(question.voices, first=question.first)
 
     def _predict(self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question) -> Prediction:
         """The one call that is written; written again without what it says twice, where the arm says each thing once."""
@@ -159,7 +155,7 @@ class Caller:
     def _write(
         self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question, barred: Mapping[str, frozenset[str]]
     ) -> Completion:
-        protocol, transcripts = arm.protocol, self._open(question)
+        protocol, transcripts = arm.protocol, self._choir.open(question.voices)
         if arm.constrained:
             generation = self._constrained(_language(row, toolbox, arm, barred), transcripts[0])
         else:
@@ -178,7 +174,7 @@ class Caller:
         scored: list[tuple[float, str, Call]] = []
         for call in calls.values():
             text = write_action(call, arm.protocol, toolbox, 1).removeprefix(arm.protocol.label("action", 1))
-            logprob = self._choir.score(self._open(question), question.weights, self._vocabulary.tokenize(text))
+            logprob = self._choir.score(self._choir.open(question.voices), question.weights, self._vocabulary.tokenize(text))
             scored.append((logprob, text, call))
         logprob, text, call = max(scored, key=lambda each: each[0])
         return Prediction(
@@ -200,15 +196,15 @@ class Caller:
             settings = [Sampling(temperature=SAMPLE_TEMPERATURE, seed=seed) for seed in range(N_SAMPLES)]
             plans += [(language, self._choir.sampler(each)) for each in settings]
         for chosen, sampler in plans:
-            transcripts = self._open(question)
+            transcripts = self._choir.open(question.voices)
             completion = self._choir.write(self._constrained(chosen, transcripts[0], sampler), transcripts, question.weights)
             yield from _as_call(completion, toolbox, arm, question)
         if "encodings" in arm.chooses:
             others = [style for style in get_args(ArgumentStyle) if style != arm.arguments]
-            for number, style in enumerate(others, 1):
+            for style in others:
                 other = replace(arm, arguments=style)
-                asked = self._ask(row, toolbox, other, first=number * arm.n_voices)
-                transcripts = self._open(asked)
+                asked = self._ask(row, toolbox, other)
+                transcripts = self._choir.open(asked.voices)
                 generation = self._constrained(_language(row, toolbox, other), transcripts[0])
                 completion = self._choir.write(generation, transcripts, asked.weights)
                 yield from _as_call(completion, toolbox, other, asked)

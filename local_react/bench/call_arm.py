@@ -6,7 +6,7 @@ It is settings only, compared by ==; `Caller` acts on them. What can't be asked 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal
 
 from local_react.bench.bfcl_prompt import INSTRUCTIONS, Description
 from local_react.bench.narrowing import Way
@@ -68,8 +68,7 @@ class CallArm:
     @property
     def n_sequences(self) -> int:
         """How many sequences a context needs for this arm."""
-        n_encodings = len(get_args(ArgumentStyle)) if "encodings" in self.chooses else 1
-        return N_SEQUENCES * self.n_voices * n_encodings
+        return N_SEQUENCES * self.n_voices
 
     @property
     def prompting(self) -> CallArm:

@@ -9,7 +9,7 @@ which any number of texts are written or scored.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,14 +36,18 @@ N_SEQUENCES = 3
 
 
 class Choir:
-    """Writes texts on one context, with up to a third as many voices as it has sequences."""
+    """Writes texts on one context, with up to a third as many voices as it has sequences.
+
+    What the last voices had in the context is kept if the new ones can use all of it, and is dropped otherwise: sums depend on
+    the cells of the cache in which tokens lie, so only this way a text doesn't depend on what was asked before.
+    """
 
     def __init__(self, context: ContextLike, vocabulary: VocabularyLike) -> None:
         self._context = context
         self._vocabulary = vocabulary
-        self._held: dict[int, tuple[int, ...]] = {}
-        for sequence in range(context.n_parallel + 1):
-            self._clear(sequence)
+        self._prefixes: list[tuple[int, ...]] = []
+        self._prompts: list[tuple[int, ...]] = []
+        self._clear(range(context.n_parallel + 1))
         context.prefix = ()
 
     @property
@@ -55,18 +59,36 @@ class Choir:
         """A new sampler on the context."""
         return self._context.sampler(settings)
 
-    def open(self, voices: Sequence[Voice], *, first: int = 0) -> list[Transcript]:
-        """A new transcript for each voice, with its prompt in the context but for the last token. An earlier one is lost.
+    def open(self, voices: Sequence[Voice]) -> list[Transcript]:
+        """A new transcript for each voice, with its prompt in the context but for the last token. Earlier ones are lost.
 
-        What the prompt of the same number had in the context stays there as far as it is the same, or else the prefix. The
-        voices are numbered from `first`. Raises ContextOverflow where a prompt doesn't fit, SettingsError for too many voices.
+        The same prompts as before are there already, longer ones go on from them, and of others with the same prefixes those
+        are. Raises ContextOverflow where a prompt doesn't fit, SettingsError for too many voices.
         """
-        if first + len(voices) > self.n_voices:
+        if len(voices) > self.n_voices:
             raise SettingsError(
-                f"There is room for {self.n_voices} voices, and {first + len(voices)} are asked for. Make the context with "
+                f"There is room for {self.n_voices} voices, and {len(voices)} are asked for. Make the context with "
                 f"{N_SEQUENCES} sequences for each."
             )
-        return [self._open(N_SEQUENCES * number, voice) for number, voice in enumerate(voices, first)]
+        transcripts = [self._begin(number, voice) for number, voice in enumerate(voices)]
+        # The last token is left to whoever goes on: its logits are wanted.
+        prompts = [transcript.ids[:-1] for transcript in transcripts]
+        self._clear(map(_written, range(self.n_voices)))
+        if not _go_on(self._prompts, prompts):
+            self._prompts = []
+            self._clear(map(_prompt, range(self.n_voices)))
+            self._hold_prefixes([voice.prefix for voice in voices])
+            for number, prefix in enumerate(self._prefixes):
+                self._copy(_prefix(number), _prompt(number), prefix)
+            self._prompts = list(self._prefixes)
+        for number, (transcript, prompt) in enumerate(zip(transcripts, prompts)):
+            self._extend(_prompt(number), len(self._prompts[number]), prompt)
+            transcript.n_evaluated = len(prompt) - len(self._prompts[number])
+            self._prompts[number] = prompt
+        for number, (transcript, prompt) in enumerate(zip(transcripts, prompts)):
+            self._copy(_prompt(number), _written(number), prompt)
+            transcript.n_held = len(prompt)
+        return transcripts
 
     def score(self, transcripts: Sequence[Transcript], weights: Sequence[float], ids: Sequence[int]) -> float:
         """The log-probability (natural) of `ids` behind the transcripts, summed with the voices' weights.
@@ -90,51 +112,35 @@ class Choir:
             del left[: len(given)]
         return total
 
-    def _open(self, n_before: int, voice: Voice) -> Transcript:
-        ids, window = (*voice.prefix, *voice.own), self._context.window
-        if len(ids) >= window:
-            raise ContextOverflow("The prompt", needed=len(ids) + 1, available=window, window=window)
-        prefix, prompt, written = (n_before + n for n in range(1, N_SEQUENCES + 1))
-        transcript = Transcript(written)
-        transcript.append(ids)
-        told = ids[:-1]  # the last token is left to whoever goes on: its logits are wanted
-        # All that goes is cleared before anything is evaluated: sums depend on the cells of the cache that tokens come to lie
-        # in, and so they are the same ones whatever was asked before.
-        self._clear(written)
-        if not self._begins(prompt, told):
-            self._clear(prompt)
-            if self._held.get(prefix) != voice.prefix:
-                self._clear(prefix)
-                self._extend(prefix, voice.prefix)
-            self._copy(prefix, prompt)
-        transcript.n_evaluated = self._extend(prompt, told)
-        self._copy(prompt, written)
-        transcript.n_held = len(told)
+    def _begin(self, number: int, voice: Voice) -> Transcript:
+        transcript, window = Transcript(_written(number)), self._context.window
+        transcript.append((*voice.prefix, *voice.own))
+        if len(transcript) >= window:
+            raise ContextOverflow("The prompt", needed=len(transcript) + 1, available=window, window=window)
         return transcript
 
-    def _begins(self, sequence: int, ids: tuple[int, ...]) -> bool:
-        """Whether the sequence holds a beginning of `ids`, and holds something at all."""
-        held = self._held.get(sequence, ())
-        return bool(held) and ids[: len(held)] == held
+    def _hold_prefixes(self, prefixes: list[tuple[int, ...]]) -> None:
+        if prefixes == self._prefixes:
+            return
+        self._prefixes = []
+        self._clear(map(_prefix, range(self.n_voices)))
+        for number, prefix in enumerate(prefixes):
+            self._extend(_prefix(number), 0, prefix)
+        self._prefixes = prefixes
 
-    def _clear(self, sequence: int) -> None:
-        self._context.clear(sequence)
-        self._held[sequence] = ()
+    def _clear(self, sequences: Iterable[int]) -> None:
+        for sequence in sequences:
+            self._context.clear(sequence)
 
-    def _extend(self, sequence: int, ids: tuple[int, ...]) -> int:
-        """Evaluate what the sequence lacks of `ids`; returns how many tokens that were."""
-        n_held = len(self._held[sequence])
+    def _extend(self, sequence: int, n_held: int, ids: tuple[int, ...]) -> None:
+        """Evaluate `ids` from the `n_held`-th on."""
         for start in range(n_held, len(ids), self._context.n_batch):
-            chunk = ids[start : start + self._context.n_batch]
-            self._context.decode([Chunk(sequence, chunk, start, False)])
-            self._held[sequence] = ids[: start + len(chunk)]
-        return len(ids) - n_held
+            self._context.decode([Chunk(sequence, ids[start : start + self._context.n_batch], start, False)])
 
-    def _copy(self, source: int, target: int) -> None:
-        """Let `target`, which is empty, hold what `source` does."""
-        if self._held[source]:
-            self._context.copy(source, target, len(self._held[source]))
-            self._held[target] = self._held[source]
+    def _copy(self, source: int, target: int, ids: tuple[int, ...]) -> None:
+        """Let `target`, which is empty, hold the `ids` that `source` does."""
+        if ids:
+            self._context.copy(source, target, len(ids))
 
     def write(self, generation: Generation, transcripts: Sequence[Transcript], weights: Sequence[float]) -> Completion:
         """Run a generation on the first transcript to its end; the others follow it, token by token."""
@@ -171,3 +177,23 @@ class Choir:
             self._context.decode([Chunk(transcript.sequence, ids, transcript.n_held, False)])
             transcript.n_held += len(ids)
             transcript.n_evaluated += len(ids)
+
+
+def _go_on(held: Sequence[tuple[int, ...]], wanted: Sequence[tuple[int, ...]]) -> bool:
+    """Whether each text that is wanted begins with the one that is held for it."""
+    return len(held) == len(wanted) and all(new[: len(old)] == old for old, new in zip(held, wanted))
+
+
+def _prefix(number: int) -> int:
+    """The sequence for the prefix of a voice."""
+    return N_SEQUENCES * number + 1
+
+
+def _prompt(number: int) -> int:
+    """The sequence for the whole prompt of a voice."""
+    return N_SEQUENCES * number + 2
+
+
+def _written(number: int) -> int:
+    """The sequence on which a voice is written."""
+    return N_SEQUENCES * number + 3

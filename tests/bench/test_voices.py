@@ -159,17 +159,23 @@ def test_more_voices_than_there_is_room_for_are_refused(tiny_model):
         assert choir.n_voices == 1
         with pytest.raises(SettingsError, match="room for 1 voices"):
             choir.open(voices)
-        with pytest.raises(SettingsError, match="room for 1 voices"):
-            choir.open(voices[:1], first=1)
 
 
-def test_voices_of_other_numbers_keep_their_prefixes(tiny_model):
+def test_what_is_written_does_not_depend_on_what_was_asked_before(tiny_model):
+    shared = ("a text that all share. " * 4, "another. " * 9, "x")
+    asked = [
+        [voice(tiny_model, shared[n % 3], f" once {n}" * (1 + n % 4), 1.5), voice(tiny_model, shared[n // 2 % 3], f" {n}", -0.5)]
+        [: 1 + n % 3 % 2]
+        for n in range(12)
+    ]
     with tiny_model.context(2 * N_SEQUENCES) as context:
         choir = Choir(context, tiny_model.vocabulary)
-        one, other = voice(tiny_model, "a text that all share. " * 4, "one"), voice(tiny_model, "another. " * 4, "two")
-        choir.open([one])
-        choir.open([other], first=1)
-        n_before = context.n_evaluated
-        choir.open([one])
-        choir.open([other], first=1)
-        assert context.n_evaluated == n_before
+        for voices in (*asked, *asked[::-1]):
+            transcripts, weights = choir.open(voices), [each.weight for each in voices]
+            choir.write(generation(transcripts[0], context), transcripts, weights)
+            assert transcripts[0].ids == write(tiny_model, voices, 2)[1]
+            with tiny_model.context(2 * N_SEQUENCES) as fresh:
+                alone = Choir(fresh, tiny_model.vocabulary)
+                text = tiny_model.vocabulary.tokenize(" and so on")
+                scores = [each.score(each.open(voices), weights, text) for each in (choir, alone)]
+            assert scores[0] == scores[1], "to the last bit"
