@@ -6,7 +6,7 @@ Traces are large, so they are read one by one and not kept; of each kind of fail
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -33,7 +33,7 @@ class Example:
 
 @dataclass(slots=True, kw_only=True)
 class Evidence:
-    """What a results folder says. `ledgers` and `forecasts` are by model and arm."""
+    """What results folders say. `ledgers` and `forecasts` are by model and arm."""
 
     grades: list[Grade] = field(default_factory=list)
     ledgers: dict[tuple[str, str], Ledger] = field(default_factory=dict)
@@ -74,7 +74,7 @@ def _flatten(item: Item) -> dict[str, Any]:
 
 
 def gather(results: Results, judges: Mapping[str, Judge] | None = None) -> Evidence:
-    """Read a results folder. `judges` decide about answers by world; of a world without one, the recorded verdict counts."""
+    """Read results. `judges` decide about answers by world; of a world without one, the recorded verdict counts."""
     evidence = Evidence()
     ledgers: dict[tuple[str, str], list[Ledger]] = defaultdict(list)
     n_kept: dict[tuple[str, str], int] = defaultdict(int)
@@ -107,22 +107,3 @@ def gather(results: Results, judges: Mapping[str, Judge] | None = None) -> Evide
     evidence.ledgers = {key: add_ledgers(kept) for key, kept in ledgers.items()}
     evidence.n_damaged = results.n_damaged
     return evidence
-
-
-def add_evidence(parts: Iterable[Evidence]) -> Evidence:
-    """The evidence of several folders as one."""
-    total = Evidence()
-    for part in parts:
-        total.grades += part.grades
-        total.places += part.places
-        total.examples += part.examples
-        total.begun += part.begun
-        total.missed += part.missed
-        total.models |= part.models
-        total.limits = total.limits or part.limits
-        total.n_damaged += part.n_damaged
-        for key, ledger in part.ledgers.items():
-            total.ledgers[key] = add_ledgers([total.ledgers[key], ledger]) if key in total.ledgers else ledger
-        for key, forecasts in part.forecasts.items():
-            total.forecasts.setdefault(key, []).extend(forecasts)
-    return total

@@ -19,6 +19,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Union
 
@@ -70,23 +71,24 @@ Entry = Union[Recorded, Missed, Begun, Called]
 
 
 class Results:
-    """A results folder to read. `n_damaged` counts the lines that the last reading had to skip.
+    """Results folders to read as one. `n_damaged` counts the lines that the last reading had to skip.
 
     With `arms`, episodes and calls of other arms are passed over. Raises SettingsError for a folder that is none, or of
     another version.
     """
 
-    def __init__(self, folder: str | Path, arms: Collection[str] = ()) -> None:
-        self.folder = Path(folder)
+    def __init__(self, *folders: str | Path, arms: Collection[str] = ()) -> None:
+        self.folders = tuple(map(Path, folders))
         self.arms = frozenset(arms)
         self.n_damaged = 0
-        check_mark(self.folder)
+        for folder in self.folders:
+            check_mark(folder)
 
     def __iter__(self) -> Iterator[Entry]:
         """What was recorded, in that order; of an episode that is there twice, the first one."""
         self.n_damaged = 0
         seen: set[str] = set()
-        for line in _read_lines(self.folder):
+        for line in chain.from_iterable(map(_read_lines, self.folders)):
             entry = _read_entry(line)
             if entry is None:
                 self.n_damaged += 1
@@ -104,7 +106,8 @@ class Results:
         """The episode whose key begins with `key`. Raises SettingsError unless there is exactly one."""
         found = [recorded for recorded in self.episodes() if recorded.item.key.startswith(key)]
         if len(found) != 1:
-            raise SettingsError(f"{key!r} is the beginning of {len(found)} keys in {self.folder}. Give that of one episode.")
+            places = ", ".join(map(str, self.folders))
+            raise SettingsError(f"{key!r} is the beginning of {len(found)} keys in {places}. Give that of one episode.")
         return found[0]
 
 
@@ -182,21 +185,33 @@ def open_results(folder: str | Path) -> Iterator[ResultsWriter]:
 def pack(folders: Sequence[str | Path], output: str | Path) -> None:
     """Pack what was recorded in some folders into one that can be read and gone on with like them, much smaller.
 
-    Raises SettingsError for what is no results folder, for two of one name, and where it can't be written.
+    A packed file is put in its place when it is whole. Raises SettingsError for what is no results folder, for two of one
+    name, for a folder that would be packed into itself, and where it can't be written.
     """
     output, names = Path(output), [Path(folder).resolve().name for folder in folders]
     if len(set(names)) < len(names):
         raise SettingsError("Two of the folders have the same name. Each needs its own.")
     for folder in folders:
         check_mark(Path(folder))
+        if Path(folder).resolve() == output.resolve():
+            raise SettingsError(f"{folder} can't be packed into itself. Choose another folder for the output.")
     try:
         output.mkdir(parents=True, exist_ok=True)
         _begin(output)
         for folder, name in zip(folders, names):
-            with lzma.open(output / f"{name}{PACKED}", "wb", preset=9) as file:
-                file.writelines(line if line.endswith(b"\n") else line + b"\n" for line in _read_lines(Path(folder)))
+            _pack(Path(folder), output / f"{name}{PACKED}")
     except OSError as error:
         raise SettingsError(f"{output} can't be written: {error.strerror}. Choose another folder.") from error
+
+
+def _pack(folder: Path, target: Path) -> None:
+    part = target.with_name(f"{target.name}.part")
+    try:
+        with lzma.open(part, "wb", preset=9) as file:
+            file.writelines(line if line.endswith(b"\n") else line + b"\n" for line in _read_lines(folder))
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def key_of(entry: Entry) -> str | None:

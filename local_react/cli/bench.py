@@ -1,7 +1,7 @@
 """`local-react bench`: run a matrix, score it, compare, report; and the benchmarks by name.
 
-Invariant: only `run` and the benchmarks load a model. Tables go to stdout, and its last line is one JSON document;
-progress goes to stderr.
+Invariant: only `run` and the benchmarks load a model. Tables go to stdout, and the last line there of all that measures,
+scores or reports is one JSON document; progress goes to stderr.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from local_react.bench.task import World
 from local_react.bench.worlds.catalogue import WORLDS
 from local_react.cli.bench_calls import CALL_BENCHMARKS, call_command
 from local_react.cli.bench_options import load_named, make_worlds, matrix_keys, with_run_options
-from local_react.cli.bench_output import called, entries_of, gather_all, write_report, write_tables
+from local_react.cli.bench_output import gather_all, write_report, write_tables
 from local_react.cli.bench_progress import shown_progress
 from local_react.cli.bench_speed import SPEED_QUESTION, speed_command
 from local_react.cli.streams import Hint, open_console, say, take_stdout
@@ -118,7 +118,8 @@ def run_command(
 def score_command(context: click.Context, folders: tuple[str, ...]) -> None:
     """Score the episodes of results folders, without a model."""
     answers = take_stdout(context)
-    evidence, calls = gather_all(folders), score_calls(called(folders))
+    results = Results(*folders)
+    evidence, calls = gather_all(results), score_calls(entry for entry in results if isinstance(entry, Called))
     scores = score_arms(evidence.grades)
     write_tables(answers, (steps_table(scores), codes_table(scores), episodes_table(scores), classes_table(scores)))
     write_tables(answers, (calls_table(calls), reasons_table(calls)))
@@ -144,7 +145,7 @@ def compare_command(context: click.Context, first: str, second: str) -> None:
     if has_arms[0] != has_arms[1]:
         raise SettingsError("Name an arm on both sides, as FOLDER:ARM, or on none.")
     grades = [
-        [grade for grade in gather_all([folder]).grades if arm in (None, grade.arm)] for folder, arm in sides
+        [grade for grade in gather_all(Results(folder)).grades if arm in (None, grade.arm)] for folder, arm in sides
     ]
     found = correct_together(compare(*grades, names=(first, second), across_arms=has_arms[0]))
     if not found:
@@ -170,13 +171,22 @@ def report_command(
     """Write the report of results folders, without a model: HTML, Markdown and JSON."""
     answers = take_stdout(context)
     title = title or (f"Benchmark {name}" if name else ", ".join(Path(folder).name for folder in folders))
-    entries = entries_of(folders, chosen)
-    if any(isinstance(entry, Called) for entry in entries) and not any(isinstance(entry, Recorded) for entry in entries):
-        arms = dict.fromkeys(str(entry.values["arm"]) for entry in entries if isinstance(entry, Called))
+    results = Results(*folders, arms=chosen)
+    entries = list(results)
+    arms = {kind: {_arm_name(entry): None for entry in entries if isinstance(entry, kind)} for kind in (Called, Recorded)}
+    if absent := [arm for arm in chosen if arm not in {**arms[Called], **arms[Recorded]}]:
+        raise SettingsError(f"There is nothing of the arm {absent[0]!r} in {', '.join(folders)}.")
+    if arms[Called] and arms[Recorded]:
+        raise SettingsError("There are episodes and single calls in these folders. Report them apart, or choose with --arm.")
+    if name in (BENCHMARKS if arms[Called] else CALL_BENCHMARKS):
+        raise SettingsError(f"What is in {', '.join(folders)} is not of the benchmark {name}.")
+    if arms[Called]:
         question = CALL_BENCHMARKS[name][0] if name in CALL_BENCHMARKS else ""
-        document = build_call_report(entries, title=title, question=question, pairs=call_pairs(arms))
+        document = build_call_report(
+            entries, title=title, question=question, pairs=call_pairs(arms[Called]), n_damaged=results.n_damaged
+        )
     else:
-        evidence = gather_all(folders, chosen)
+        evidence = gather_all(results)
         document = _report_of(BENCHMARKS[name], evidence, title) if name in BENCHMARKS else build_report(evidence, title=title)
     write_report(document, output or folders[0])
     answers.write(write_json(document.data, answers.encoding))
@@ -239,6 +249,10 @@ def _merged(file: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]
     """The matrix of a file with the keys that were given as options; limits and loading are merged key by key."""
     nested = {name: {**file.get(name, {}), **given[name]} for name in ("limits", "load") if name in given}
     return {**file, **given, **nested}
+
+
+def _arm_name(entry: Called | Recorded) -> str:
+    return entry.item.arm.name if isinstance(entry, Recorded) else str(entry.values["arm"])
 
 
 def _report_of(benchmark: Benchmark, evidence: Evidence, title: str) -> Document:

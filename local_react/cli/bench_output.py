@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from local_react.bench.document import Document, Table, render_html, render_markdown
-from local_react.bench.evidence import Evidence, add_evidence, gather
+from local_react.bench.evidence import Evidence, gather
 from local_react.bench.grading import Judge
-from local_react.bench.results import Called, Entry, Results
+from local_react.bench.results import Results
 from local_react.bench.worlds.catalogue import WORLDS, make_world
 from local_react.cli.streams import Answers
 from local_react.cli.text import make_visible, write_json
@@ -33,21 +33,10 @@ def write_report(document: Document, folder: str | Path) -> None:
         raise SettingsError(f"The report can't be written to {place}: {error.strerror}. Choose another folder.") from error
 
 
-def gather_all(folders: Sequence[str], arms: Collection[str] = ()) -> Evidence:
-    """The evidence of several results folders, of all arms or of some. Worlds that have a name judge anew; of others the
-    recorded verdicts count."""
+def gather_all(results: Results) -> Evidence:
+    """The evidence in results. Worlds that have a name judge anew; of others the recorded verdicts count."""
     judges: dict[str, Judge] = {name: make_world(name).judge for name in WORLDS}
-    return add_evidence(gather(Results(folder, arms), judges) for folder in folders)
-
-
-def entries_of(folders: Sequence[str], arms: Collection[str] = ()) -> list[Entry]:
-    """All that is recorded in several results folders, of all arms or of some."""
-    return [entry for folder in folders for entry in Results(folder, arms)]
-
-
-def called(folders: Sequence[str]) -> list[Called]:
-    """The single calls in several results folders."""
-    return [entry for entry in entries_of(folders) if isinstance(entry, Called)]
+    return gather(results, judges)
 
 
 def write_tables(answers: Answers, tables: Sequence[Table]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from local_react.bench.arms import FREE
-from local_react.bench.evidence import N_EXAMPLES, ArmNames, add_evidence, gather
+from local_react.bench.evidence import N_EXAMPLES, ArmNames, gather
 from local_react.bench.items import Item
 from local_react.bench.results import Results
 from tests.bench.colours import Colours
@@ -54,12 +54,13 @@ def test_a_judge_goes_before_the_recorded_verdict(tmp_path):
     assert any(grade.is_right for grade in gather(Results(tmp_path), {"other": lambda task, answer: False}).grades)
 
 
-def test_several_folders_are_added_up(tmp_path):
-    execute(tmp_path)
-    one = gather(Results(tmp_path))
-    two = add_evidence([gather(Results(tmp_path)), gather(Results(tmp_path))])
-    assert len(two.grades) == 2 * len(one.grades)
-    assert all(two.ledgers[key].n_tokens == 2 * ledger.n_tokens for key, ledger in one.ledgers.items())
+def test_several_folders_are_read_as_one_and_what_is_in_two_counts_once(tmp_path):
+    execute(tmp_path / "one")
+    execute(tmp_path / "other", VALUES | {"limits": {"max_steps": 2}})
+    one, both = gather(Results(tmp_path / "one")), gather(Results(tmp_path / "one", tmp_path / "other", tmp_path / "one"))
+    assert len(both.grades) == 2 * len(one.grades)
+    assert {grade.arm for grade in both.grades} > {grade.arm for grade in one.grades}, "other settings are told apart"
+    assert all(both.ledgers[key].n_tokens == ledger.n_tokens for key, ledger in one.ledgers.items())
 
 
 def test_a_few_examples_of_each_failure_are_kept(tmp_path):

@@ -13,7 +13,7 @@ import pytest
 
 from local_react import ScriptedModel
 from local_react.bench.document import render_html, render_markdown
-from local_react.bench.evidence import N_EXAMPLES, Evidence, add_evidence, gather
+from local_react.bench.evidence import N_EXAMPLES, Evidence, gather
 from local_react.bench.report import build_report
 from local_react.bench.results import Results, open_results
 from local_react.llama.model import Model
@@ -44,7 +44,7 @@ def evidence(tmp_path_factory) -> Evidence:
     values = VALUES | {"arms": ["free", "explained"], "temperatures": [1.0], "seeds": [1, 2],
                        "limits": {"max_steps": 3, "max_step_tokens": 40, "max_thought_tokens": 4}}
     execute(folder / "random", values, lambda name: Model.load(model, n_threads=1))
-    return add_evidence(gather(Results(folder / name)) for name in ("scripted", "random"))
+    return gather(Results(folder / "scripted", folder / "random"))
 
 
 @pytest.fixture(scope="module")

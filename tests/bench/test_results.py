@@ -179,8 +179,21 @@ def test_what_can_not_be_packed_or_read_packed_is_told(tmp_path):
     with pytest.raises(SettingsError, match="can't be written"):
         pack([tmp_path / "a" / "run"], tmp_path / "file")
     pack([tmp_path / "a" / "run"], tmp_path / "packed")
+    with pytest.raises(SettingsError, match="into itself"):
+        pack([tmp_path / "packed"], tmp_path / "packed")
     path = tmp_path / "packed" / f"run{PACKED}"
     for damaged in (path.read_bytes()[:-20], b"no archive"):
         path.write_bytes(damaged)
         with pytest.raises(SettingsError, match="can't be read"):
             list(Results(tmp_path / "packed"))
+
+
+def test_what_can_not_be_read_leaves_what_was_packed_before(tmp_path):
+    recorded = fill(tmp_path / "run", 1)
+    pack([tmp_path / "run"], tmp_path / "packed")
+    (tmp_path / "run" / EPISODES).unlink()
+    (tmp_path / "run" / EPISODES).mkdir()
+    with pytest.raises(SettingsError, match="can't be read"):
+        pack([tmp_path / "run"], tmp_path / "packed")
+    assert list(Results(tmp_path / "packed")) == recorded
+    assert sorted(path.name for path in (tmp_path / "packed").iterdir()) == [MARK, f"run{PACKED}"]

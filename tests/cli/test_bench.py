@@ -104,7 +104,8 @@ ROW = {"id": "own_0", "question": "Paint it 3 times.", "ground_truth": [{"paint"
 @pytest.mark.parametrize("name", CALL_BENCHMARKS)
 def test_a_small_run_of_every_benchmark_of_single_calls(name, random_model, folder):
     (folder / "own.jsonl").write_text(json.dumps(ROW) + "\n")
-    found = document(invoke(name, "--small", "--rows", "own.jsonl", "--model", random_model, "--threads", "1", "--output", "out"))
+    found = document(invoke(name, "--small", "--rows", "own.jsonl", "--model", random_model, "--threads", "1", "--n-ctx", "8192",
+                            "--output", "out"))
     assert found["missed"] == [] and tuple(score["arm"] for score in found["scores"]) == CALL_BENCHMARKS[name][1]
     for score in found["scores"]:
         if score["arm"].startswith("constrained"):
@@ -140,6 +141,9 @@ def test_scores_comparisons_reports_and_traces_need_no_model(folder):
     assert document(invoke("report", "out", "--title", "Mine"))["title"] == "Mine"
     assert [score["arm"] for score in document(invoke("report", "out", "--arm", "lenient"))["scores"]] == ["lenient"]
     assert (folder / "out" / "report.html").read_text().startswith("<!doctype html>")
+    for args, said in ((("--arm", "repair"), "nothing of the arm 'repair'"), (("--benchmark", "bfcl"), "is not of the benchmark bfcl")):
+        refused = invoke("report", "out", *args)
+        assert refused.exit_code == 2 and said in refused.stderr
     assert invoke("pack", "out", "--output", "packed").stdout.strip() == "packed"
     assert document(invoke("report", "packed", "--title", "out")) == document(invoke("report", "out"))
     key = next(Results(folder / "out").episodes()).item.key
@@ -252,8 +256,12 @@ def test_without_the_packages_of_the_extra_the_message_names_them(folder):
 
 def test_a_report_of_single_calls_needs_no_model_either(random_model, folder):
     (folder / "own.jsonl").write_text(json.dumps(ROW) + "\n")
-    asked = document(invoke("bfcl", "--rows", "own.jsonl", "--model", random_model, "--threads", "1", "--output", "out"))
+    asked = document(invoke("bfcl", "--rows", "own.jsonl", "--model", random_model, "--threads", "1", "--n-ctx", "8192",
+                            "--output", "out"))
     assert document(invoke("report", "out", "--benchmark", "bfcl")) == asked
+    with open(folder / "out" / "episodes.jsonl", "a") as file:
+        file.write("{half a line\n")
+    assert document(invoke("report", "out"))["n_damaged"] == 1 and document(invoke("report", "out", "out"))["n_calls"] == 7
     some = document(invoke("report", "out", "--arm", "free-json", "--arm", "constrained-json"))
     assert [score["arm"] for score in some["scores"]] == ["free-json", "constrained-json"]
     assert some["scores"] == [score for score in asked["scores"] if score["arm"] in ("free-json", "constrained-json")]
