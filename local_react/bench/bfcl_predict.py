@@ -9,7 +9,7 @@ is taken. Nothing in an arm depends on the ground truth.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -17,7 +17,7 @@ from local_react.bench.bfcl import Row, row_toolbox
 from local_react.bench.bfcl_exemplars import CallExemplar, choose_exemplars
 from local_react.bench.bfcl_prompt import SHARED, call_prompt
 from local_react.bench.call_arm import CallArm
-from local_react.bench.narrowing import NOTHING_BARRED, narrow, repeated
+from local_react.bench.narrowing import NOTHING_BARRED, Barred, narrow, repeated
 from local_react.bench.voices import Choir, Voice
 from local_react.decode.completion import Completion
 from local_react.decode.constrained import ConstrainedGeneration
@@ -132,7 +132,7 @@ class Caller:
 
     def _predict(self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question) -> Prediction:
         """The one call that is written; written again without what it says twice, where the arm says each thing once."""
-        barred: dict[str, frozenset[str]] = {}
+        barred: dict[tuple[str, str], frozenset[str]] = {}
         n_sampled = n_forced = 0
         for _ in range(MAX_VERSIONS):
             completion = self._write(row, toolbox, arm, question, barred)
@@ -140,12 +140,11 @@ class Caller:
             n_sampled, n_forced = n_sampled + completion.n_sampled, n_forced + completion.n_forced
             if "once" not in arm.narrows or not isinstance(action, Call):
                 break
-            again = {name: value for name, value in repeated(action, toolbox[action.name]).items() if value not in
-                     barred.get(name, ())}
-            if not again:
+            before = dict(barred)
+            for name, value in repeated(action, toolbox[action.name]).items():
+                barred[action.name, name] = barred.get((action.name, name), frozenset()) | {value}
+            if barred == before:
                 break
-            for name, value in again.items():
-                barred[name] = barred.get(name, frozenset()) | {value}
         return Prediction(
             row_id=row.id, action=action, text=completion.text, thought=question.thought or action.thought,
             n_prompt=question.n_prompt, n_sampled=n_sampled, n_forced=n_forced,
@@ -153,7 +152,7 @@ class Caller:
         )
 
     def _write(
-        self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question, barred: Mapping[str, frozenset[str]]
+        self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question, barred: Barred
     ) -> Completion:
         protocol, transcripts = arm.protocol, self._choir.open(question.voices)
         if arm.constrained:
@@ -233,9 +232,7 @@ class Caller:
         )
 
 
-def _language(
-    row: Row, tools: Signatures, arm: CallArm, barred: Mapping[str, Collection[str]] = NOTHING_BARRED
-) -> Regular:
+def _language(row: Row, tools: Signatures, arm: CallArm, barred: Barred = NOTHING_BARRED) -> Regular:
     """What may be written: one call of a tool, narrowed to the question as the arm says, without the values barred."""
     held = narrow(tools, row.question, arm.narrows, barred)
     return action_language(arm.protocol, held.tools, allow_answer=False, grounded=held.grounded)

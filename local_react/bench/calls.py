@@ -22,7 +22,7 @@ from local_react.bench.bfcl_predict import Caller
 from local_react.bench.call_arm import SOURCES, CallArm
 from local_react.bench.execution import OnProgress, Progress
 from local_react.bench.items import MODEL_KEYS
-from local_react.bench.narrowing import QUICK_WAYS, WAYS
+from local_react.bench.narrowing import QUICK_WAYS, VERSION as NARROWING, WAYS
 from local_react.bench.results import Called, ResultsWriter
 from local_react.bench.statistics import Paired, Share, mcnemar, share
 from local_react.bench.voices import Choir
@@ -125,10 +125,11 @@ def run_calls(
 
 
 def call_key(model: Mapping[str, Any], arm: CallArm, row: Row, engine: str) -> str:
-    """What a call is known by: all that can change it, and nothing else."""
+    """What a call is known by: all that can change it. The engine is told of free calls, too, which it doesn't change."""
     settings = asdict(arm)
     del settings["name"]
     told = [{name: model.get(name) for name in MODEL_KEYS}, settings, asdict(row), engine]
+    told += [NARROWING] if arm.narrows else []
     return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 

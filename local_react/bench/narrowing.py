@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal, get_args
 
-from local_react.bench.spans import spans, words_of
+from local_react.bench.spans import JOINING, spans, words_of
 from local_react.language.fit import UNFIT, fit_exactly
 from local_react.language.signature import Parameter, Signature, Signatures
 from local_react.language.step import Call
@@ -45,11 +45,17 @@ FACTORS = {"%": 0.01, "percent": 0.01, "k": 1e3, "thousand": 1e3, "million": 1e6
 """What a word behind a number may mean; the bare number is a candidate too."""
 
 LONG_WORD = 4
-"""A word of a parameter's name says something if it has so many letters; as many of them are looked for in the question."""
+"""So many letters of a word of a parameter's name are looked for in the question; a shorter one must be a word there."""
 
-NOTHING_BARRED: Mapping[str, Collection[str]] = MappingProxyType({})
+Barred = Mapping[tuple[str, str], Collection[str]]
+"""Values that can't be given, as `repeated` tells them, by the names of tool and parameter."""
 
-_NUMBER = re.compile(r"(?<![\w.])[-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE]-?\d+)?", re.ASCII)
+NOTHING_BARRED: Barred = MappingProxyType({})
+
+VERSION = 2
+"""Changes where a way comes to mean something else, so that calls of before and after aren't taken for the same."""
+
+_NUMBER = re.compile(r"(?<![\w.])[-−]?(?:\d{1,3}(?:,\d{3})+|\d+|(?=\.\d))(?:\.\d+)?(?:[eE][-+]?\d+)?", re.ASCII)
 _FACTOR = re.compile(rf"\s?({'|'.join(map(re.escape, FACTORS))})(?![a-z])", re.IGNORECASE)
 _WORD = re.compile(rf"\b({'|'.join(WORDS)})\b", re.IGNORECASE)
 _SEPARATOR = re.compile(r"[,;&/\n]|\b(?:and|or|plus|with)\b", re.IGNORECASE)
@@ -64,16 +70,34 @@ class Narrowed:
     grounded: Mapping[tuple[str, str], Sequence[str]]
 
 
-def numbers_in(text: str) -> tuple[float, ...]:
-    """The numbers that a text names, in its order: in digits, in words up to twenty, with percent and thousands applied."""
-    found: list[tuple[int, float]] = []
+def numbers_in(text: str) -> tuple[int | float, ...]:
+    """The numbers that a text names, in its order: in digits, in words up to twenty, with percent and thousands applied.
+
+    Of digits in groups of three, "1,234", the groups are named as well.
+    """
+    found: list[tuple[int, int | float]] = []
     for match in _NUMBER.finditer(text):
-        value = float(match.group().replace(",", "").replace("−", "-"))
-        found.append((match.start(), value))
-        if factor := _FACTOR.match(text, match.end()):
-            found.append((match.start(), round(value * FACTORS[factor[1].lower()], 12)))
-    found += [(match.start(), float(WORDS.index(match[1].lower()))) for match in _WORD.finditer(text)]
+        found += [(match.start(), value) for value in _read_number(match[0])]
+        found += _multiplied(found[-1 - match[0].count(",")][1], match, text)
+    for match in _WORD.finditer(text):
+        value = WORDS.index(match[1].lower())
+        found += [(match.start(), value), *_multiplied(value, match, text)]
     return tuple(dict.fromkeys(value for _, value in sorted(found, key=lambda pair: pair[0])))
+
+
+def _read_number(written: str) -> list[int | float]:
+    """The number, and those between its commas if it has some."""
+    parts = [written.replace(",", ""), *(written.split(",") if "," in written else ())]
+    return [int(part) if part.lstrip("-").isdigit() else float(part) for part in (part.replace("−", "-") for part in parts)]
+
+
+def _multiplied(value: int | float, match: re.Match[str], text: str) -> list[tuple[int, int | float]]:
+    """The number times what the word behind it means, if it means something."""
+    factor = _FACTOR.match(text, match.end())
+    if factor is None:
+        return []
+    product = round(value * FACTORS[factor[1].lower()], 12)
+    return [(match.start(), int(product) if product.is_integer() and isinstance(value, int) else product)]
 
 
 def repeated(call: Call, tool: Signature) -> dict[str, str]:
@@ -92,12 +116,12 @@ def repeated(call: Call, tool: Signature) -> dict[str, str]:
 
 
 def _told(value: object) -> str:
-    """What a value says: numbers and texts alike in their plain spelling."""
-    return str(value).casefold()
+    """What a value says: numbers and texts alike in their plain spelling, and 3.0 like 3."""
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value).casefold()
 
 
 def narrow(
-    tools: Signatures, question: str, ways: Iterable[Way], barred: Mapping[str, Collection[str]] = NOTHING_BARRED
+    tools: Signatures, question: str, ways: Iterable[Way], barred: Barred = NOTHING_BARRED
 ) -> Narrowed:
     """The tools narrowed to a question in these ways. Of the values `barred` for a parameter none can be given, as far as
     it takes spans and there are others; one that may be left out can't be given at all."""
@@ -114,8 +138,8 @@ def narrow(
                 type = _shorten(type, each.type.items, question, runs)
             parameters.append(replace(each, type=type))
             texts = _texts(each, type, question, runs, ways)
-            if each.name in barred:
-                texts = _without(texts, barred[each.name]) if each.required else ()
+            if (name, each.name) in barred:
+                texts = _without(texts, barred[name, each.name]) if each.required else ()
             if texts is not None:
                 grounded[name, each.name] = texts
         narrowed[name] = replace(tool, parameters=tuple(parameters))
@@ -134,7 +158,8 @@ def _texts(
     may_drop = not parameter.required
     match parameter.type:
         case Text(pattern=None) if "texts" in ways or (may_drop and "optional" in ways):
-            return runs if runs or may_drop else None
+            fitting = _fitting(runs, parameter.type)
+            return fitting if fitting or may_drop else None
         case Choice(values) if may_drop and "choices" in ways and not _named(values, question):
             return ()
         case Integer() | Number() if may_drop and "numbers" in ways and type == parameter.type:
@@ -149,9 +174,9 @@ def _texts(
 def _narrow(type: Type, question: str, numbers: Sequence[float], ways: frozenset[Way]) -> Type:
     match type:
         case Integer() if "numbers" in ways:
-            return _choice((int(value) for value in numbers if value.is_integer()), type)
+            return _choice((int(value) for value in numbers if value == int(value)), type)
         case Number() if "numbers" in ways:
-            return _choice(numbers, type)
+            return _choice(map(float, numbers), type)
         case Choice(values) if "choices" in ways:
             return Choice(_named(values, question) or values)
         case Array(items):
@@ -165,16 +190,20 @@ def _shorten(type: Array, items: Type, question: str, runs: Sequence[str]) -> Ar
     """The list with no more items than the question has of them, where it has some; `items` are as the tool says."""
     match items:
         case Integer() | Number():
-            n_items = len(_NUMBER.findall(question)) + len(_WORD.findall(question))
-        case Text(pattern=None) if runs:
+            n_items = sum(1 + written.count(",") for written in _NUMBER.findall(question)) + len(_WORD.findall(question))
+        case Text(pattern=None) if fitting := _fitting(runs, items):
             n_items = len(_SEPARATOR.findall(question)) + 1
-            type = replace(type, items=Choice(tuple(runs)))
+            type = replace(type, items=Choice(fitting))
         case _:
             return type
     if not n_items:
         return type
     longest = n_items if type.max_items is None else min(n_items, type.max_items)
     return replace(type, max_items=max(longest, type.min_items))
+
+
+def _fitting(texts: Sequence[str], type: Type) -> tuple[str, ...]:
+    return tuple(text for text in texts if fit_exactly(text, type) is not UNFIT)
 
 
 def _narrow_field(field: Field, question: str, numbers: Sequence[float], ways: frozenset[Way]) -> Field:
@@ -198,5 +227,6 @@ def _words(text: str) -> str:
 
 
 def _is_hinted(name: str, question: str) -> bool:
-    return any(word[:LONG_WORD] in question.casefold() for word in words_of(name) if len(word) >= LONG_WORD)
+    asked, words = _words(question), [word for word in words_of(name) if word not in JOINING]
+    return any(word[:LONG_WORD] in asked if len(word) >= LONG_WORD else f" {word} " in asked for word in words)
 

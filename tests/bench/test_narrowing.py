@@ -18,7 +18,11 @@ NUMBERS = [
     ("", ()),
     ("none at all", ()),
     ("3 sides of 4 and 5", (3, 4, 5)),
-    ("1,234,567 and 12,5", (1234567, 12, 5)),
+    ("1,234,567 and 12,5", (1234567, 1, 234, 567, 12, 5)),
+    ("100,200,300", (100200300, 100, 200, 300)),
+    (".05, 5E+3 and -.5", (0.05, 5000.0, -0.5)),
+    ("two million", (2, 2_000_000)),
+    ("12345678901234567", (12345678901234567,)),
     ("-7 or −8, 0.25 and 1e3", (-7, -8, 0.25, 1000)),
     ("5% of 20 percent", (5, 0.05, 20, 0.2)),
     ("2 million and 3k", (2, 2_000_000, 3, 3000)),
@@ -124,8 +128,8 @@ TWICE = Signature("f", parameters=(
         ({"note": "Rome", "place": "Rome"}, {"note": "rome"}),
         ({"note": "rome", "place": "Rome"}, {"note": "rome"}),
         ({"place": "Rome", "to": "Rome", "note": "Rome"}, {"to": "rome", "note": "rome"}),
-        ({"place": "Rome", "n": 3, "m": 3}, {"m": "3"}),
-        ({"place": "3", "n": 3, "m": 3}, {"n": "3", "m": "3"}),
+        ({"place": "Rome", "n": 3, "m": 3.0}, {"m": "3"}),
+        ({"place": "3", "n": 3, "m": 3.0}, {"n": "3", "m": "3"}),
         ({"place": "true", "is_on": True, "kind": "true"}, {}),
         ({"place": "Rome", "kind": "Rome"}, {}),
         ({}, {}),
@@ -136,15 +140,26 @@ def test_what_is_said_twice_is_found(arguments, found):
 
 
 def test_a_barred_value_can_not_be_given_and_what_may_be_left_out_is():
-    narrowed = narrow({"f": TWICE}, "Rome 3", ("texts", "numbers"), {"note": {"rome"}, "n": {"3"}, "to": {"rome"}})
+    narrowed = narrow({"f": TWICE}, "Rome 3", ("texts", "numbers"), {
+        ("f", "note"): {"rome"}, ("f", "n"): {"3"}, ("f", "to"): {"rome"}, ("g", "place"): {"rome"},
+    })
     assert (narrowed.grounded["f", "note"], narrowed.grounded["f", "n"]) == ((), ())
     assert "Rome" in narrowed.grounded["f", "place"] and "Rome" not in narrowed.grounded["f", "to"]
     assert ("f", "m") not in narrowed.grounded
 
 
 def test_where_only_barred_values_are_left_they_can_be_given():
-    narrowed = narrow({"f": TWICE}, "Rome", ("texts",), {"to": {"rome"}})
+    narrowed = narrow({"f": TWICE}, "Rome", ("texts",), {("f", "to"): {"rome"}})
     assert narrowed.grounded["f", "to"] == ("Rome",)
+
+
+def test_spans_that_a_type_does_not_take_are_none():
+    short = Text(max_length=3)
+    assert texts_of(Parameter("code", short), "codes ABCD and XY", "texts") == ("XY",)
+    assert texts_of(Parameter("code", short), "codes ABCD", "texts") is None, "it must be given, and isn't in the question"
+    assert texts_of(Parameter("code", short, required=False), "codes ABCD", "texts") == ()
+    assert type_of(Parameter("codes", Array(short)), "codes ABCD and XY", "lists").items == Choice(("XY",))
+    assert type_of(Parameter("codes", Array(short)), "codes ABCD", "lists").items == short
 
 
 @pytest.mark.parametrize(
@@ -153,6 +168,8 @@ def test_where_only_barred_values_are_left_they_can_be_given():
         ("alignedBars", "are the bars aligned?", True),
         ("align", "are the bars aligned?", True),
         ("is_on", "is it on?", False),
+        ("vip", "is she a VIP?", True),
+        ("vip", "is she a vipers' friend?", False),
         ("get_perimeter", "the area of it", False),
         ("get_perimeter", "the area and perimeter of it", True),
     ],
