@@ -17,7 +17,7 @@ from typing import Any, Literal, NoReturn, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from local_react.bench.bfcl_score import Verdict, judge_calls
+from local_react.bench.bfcl_score import Verdict, find_fault, judge_calls
 from local_react.errors import SettingsError
 from local_react.language.protocol import RESERVED_NAMES
 from local_react.language.step import Action, Call
@@ -112,7 +112,7 @@ def _read_row(line: str, where: str, category: str) -> Row:
 def _read_published(path: Path, lines: Sequence[tuple[str, str]]) -> list[Row]:
     """Rows as published. The category is the name without "BFCL_v4_"; in those of irrelevance no call is wanted."""
     category = re.sub(r"^BFCL_v\d+_", "", path.stem)
-    answers: dict[str, _Answer] = {}
+    answers: dict[str, _Answer] | None = None
     if "irrelevance" not in category:
         file = path.parent / "possible_answer" / path.name
         found = [_validate(_Answer, line, where) for where, line in _lines(file, "The answers belong there, as published.")]
@@ -123,9 +123,9 @@ def _read_published(path: Path, lines: Sequence[tuple[str, str]]) -> list[Row]:
         texts = {message.role: message.content for message in read.question[0]}
         if "user" not in texts or len(texts) != len(read.question[0]):
             raise SettingsError(f"{where}: only rows of one user message can be read. Take a single-turn category.")
-        if answers and read.id not in answers:
+        if answers is not None and read.id not in answers:
             raise SettingsError(f"{where}: the answers have no {read.id}. Take both files from one version.")
-        truth = answers[read.id].ground_truth if answers else None
+        truth = None if answers is None else answers[read.id].ground_truth
         rows.append(_row(read.id, category, texts["user"], read.function, truth, texts.get("system"), where))
     return rows
 
@@ -137,6 +137,11 @@ def _row(
     truth = None if truths is None else truths[0]
     if truth is not None and (len(truth) != 1 or next(iter(truth)) not in {function.name for function in functions}):
         raise SettingsError(f"{where}: the ground truth must call one of the functions. Correct the row.")
+    if truth is not None:
+        wanted, acceptable = next(iter(truth.items()))
+        fault = find_fault(next(function.parameters for function in functions if function.name == wanted), acceptable)
+        if fault is not None:
+            raise SettingsError(f"{where}: {wanted} can't be judged: {fault}. Correct the row.")
     described = tuple(function.model_dump() for function in functions)
     return Row(id=id, category=category, question=question, functions=described, ground_truth=truth, system=system)
 

@@ -34,7 +34,7 @@ def read_arms(path: str | Path) -> dict[str, CallArm]:
         values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} can't be read: {error}. Give a TOML file with arms.") from error
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SettingsError(f"{path} is no TOML: {error}.") from error
     given = values.get("arm")
     if not isinstance(given, list) or not given or set(values) != {"arm"}:

@@ -36,6 +36,27 @@ _LISTS = ("array", "tuple")
 _UNCOUNTED = str.maketrans({sign: None for sign in " ,./-_*^"} | {"'": '"'})
 
 
+def find_fault(schema: Any, acceptable: Values) -> str | None:
+    """What keeps the rules from judging a call of a function with these parameters; None where nothing does."""
+    if not isinstance(schema.get("required", []), list) or not isinstance(schema.get("properties", {}), dict):
+        return "required must be a list, and properties an object"
+    for name, values in acceptable.items():
+        parameter = schema.get("properties", {}).get(name)
+        if parameter is None:
+            continue  # some published rows are like that: nobody can pass them
+        items = parameter.get("items", {}) if isinstance(parameter, dict) else None
+        kinds = [parameter.get("type")] if isinstance(items, dict) else [None]
+        kinds += [items["type"]] if isinstance(items, dict) and kinds[0] in _LISTS and "type" in items else []
+        if not all(isinstance(kind, str) and kind in _KINDS for kind in kinds):
+            return f"the type of {name} must be one of {', '.join(_KINDS)}"
+        parts = [part for value in values for part in (value if isinstance(value, list) else [value])]
+        if any(not isinstance(each, list) for part in parts if isinstance(part, dict) for each in part.values()) and (
+            "dict" in kinds
+        ):
+            return f"the keys of an acceptable object for {name} must have lists of acceptable values"
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """Whether a prediction is right, the first rule that it breaks, and at which parameter."""

@@ -5,6 +5,7 @@ It is settings only, compared by ==; `Caller` acts on them. What can't be asked 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -50,8 +51,8 @@ class CallArm:
 
     def __post_init__(self) -> None:
         """Raises SettingsError for what can't be asked."""
-        if self.n_exemplars < 0 or self.n_orders < 1 or self.guidance < 0:
-            raise SettingsError(f"Arm {self.name}: n_exemplars and guidance must be at least 0, n_orders at least 1.")
+        if self.n_exemplars < 0 or self.n_orders < 1 or not 0 <= self.guidance < math.inf:
+            raise SettingsError(f"Arm {self.name}: n_exemplars is at least 0, n_orders 1, guidance finite and not below 0.")
         if (self.narrows or self.chooses) and not self.constrained:
             raise SettingsError(f"Arm {self.name}: narrows and chooses need a constraint. Set constrained, too.")
 

@@ -28,11 +28,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from local_react.bench.arms import Arm, find_arm
 from local_react.errors import SettingsError
 from local_react.guards import Guards
+from local_react.llama.sampling import Sampling
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -123,6 +124,21 @@ class Matrix(_Strict):
         except SettingsError as error:
             raise ValueError(str(error)) from error
         return limits
+
+    @model_validator(mode="after")
+    def _check_runs(self) -> Matrix:
+        for name in ("models", "worlds", "seeds", "temperatures"):
+            values = getattr(self, name)
+            if twice := [value for value in values if values.count(value) > 1]:
+                raise ValueError(f"{name}: {twice[0]} is there twice, and would be run twice. Name it once")
+        if not all(map(str.strip, self.models)):
+            raise ValueError("models: a name is empty")
+        try:
+            for temperature, seed in self.runs():
+                Sampling(temperature=temperature, seed=seed)
+        except SettingsError as error:
+            raise ValueError(str(error)) from error
+        return self
 
     def chosen_arms(self) -> tuple[Arm, ...]:
         """The arms in order: those of `arms`; where that isn't given, the matrix's own, if it has some. Raises SettingsError

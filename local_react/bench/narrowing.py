@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from types import MappingProxyType
 from typing import Literal, get_args
 
@@ -55,6 +56,9 @@ NOTHING_BARRED: Barred = MappingProxyType({})
 VERSION = 2
 """Changes where a way comes to mean something else, so that calls of before and after aren't taken for the same."""
 
+MAX_DIGITS = 300
+"""A longer number is no integer: a float doesn't hold it."""
+
 _NUMBER = re.compile(r"(?<![\w.])[-−]?(?:\d{1,3}(?:,\d{3})+|\d+|(?=\.\d))(?:\.\d+)?(?:[eE][-+]?\d+)?", re.ASCII)
 _FACTOR = re.compile(rf"\s?({'|'.join(map(re.escape, FACTORS))})(?![a-z])", re.IGNORECASE)
 _WORD = re.compile(rf"\b({'|'.join(WORDS)})\b", re.IGNORECASE)
@@ -82,13 +86,16 @@ def numbers_in(text: str) -> tuple[int | float, ...]:
     for match in _WORD.finditer(text):
         value = WORDS.index(match[1].lower())
         found += [(match.start(), value), *_multiplied(value, match, text)]
-    return tuple(dict.fromkeys(value for _, value in sorted(found, key=lambda pair: pair[0])))
+    return tuple(dict.fromkeys(value for _, value in sorted(found, key=lambda pair: pair[0]) if isfinite(value)))
 
 
 def _read_number(written: str) -> list[int | float]:
-    """The number, and those between its commas if it has some."""
+    """The number, and those between its commas if it has some; one too long for a float is infinite."""
     parts = [written.replace(",", ""), *(written.split(",") if "," in written else ())]
-    return [int(part) if part.lstrip("-").isdigit() else float(part) for part in (part.replace("−", "-") for part in parts)]
+    return [
+        int(part) if part.lstrip("-").isdigit() and len(part) <= MAX_DIGITS else float(part)
+        for part in (part.replace("−", "-") for part in parts)
+    ]
 
 
 def _multiplied(value: int | float, match: re.Match[str], text: str) -> list[tuple[int, int | float]]:

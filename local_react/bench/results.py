@@ -16,11 +16,12 @@ from __future__ import annotations
 import json
 import lzma
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from types import NoneType
 from typing import IO, Any, Union
 
 from filelock import FileLock, Timeout
@@ -32,6 +33,14 @@ from local_react.version import VERSION as PROGRAM
 
 VERSION = 1
 MARK, EPISODES, PACKED, LOCK = "results.json", "episodes.jsonl", ".jsonl.xz", "writer.lock"
+
+
+_TOLD_OF_CALLS: Mapping[str, Any] = {
+    "model": dict, "arm": str, "category": str, "row": str, "question": str, "is_right": bool, "reason": str,
+    "parameter": (str, NoneType), "text": str, "thought": (str, NoneType), "malformed": (str, NoneType), "n_sampled": int,
+    "n_forced": int, "seconds": (int, float),
+}
+"""What scores and reports look at in a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +97,7 @@ class Results:
         """What was recorded, in that order; of an episode that is there twice, the first one."""
         self.n_damaged = 0
         seen: set[str] = set()
-        for line in chain.from_iterable(map(_read_lines, self.folders)):
+        for line in chain.from_iterable(map(read_lines, self.folders)):
             entry = _read_entry(line)
             if entry is None:
                 self.n_damaged += 1
@@ -171,7 +180,7 @@ def open_results(folder: str | Path) -> Iterator[ResultsWriter]:
         reason = getattr(error, "strerror", error)
         raise SettingsError(f"{folder} can't be written: {reason}. Choose another folder.") from error
     try:
-        _begin(folder)
+        begin_folder(folder)
         results = Results(folder)
         done = frozenset(key for entry in results if (key := key_of(entry)) is not None)
         # Unbuffered: what a full disk didn't take must not be tried again when the file is closed.
@@ -180,38 +189,6 @@ def open_results(folder: str | Path) -> Iterator[ResultsWriter]:
             yield ResultsWriter(folder, file, done, results.n_damaged)
     finally:
         lock.release()
-
-
-def pack(folders: Sequence[str | Path], output: str | Path) -> None:
-    """Pack what was recorded in some folders into one that can be read and gone on with like them, much smaller.
-
-    A packed file is put in its place when it is whole. Raises SettingsError for what is no results folder, for two of one
-    name, for a folder that would be packed into itself, and where it can't be written.
-    """
-    output, names = Path(output), [Path(folder).resolve().name for folder in folders]
-    if len(set(names)) < len(names):
-        raise SettingsError("Two of the folders have the same name. Each needs its own.")
-    for folder in folders:
-        check_mark(Path(folder))
-        if Path(folder).resolve() == output.resolve():
-            raise SettingsError(f"{folder} can't be packed into itself. Choose another folder for the output.")
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-        _begin(output)
-        for folder, name in zip(folders, names):
-            _pack(Path(folder), output / f"{name}{PACKED}")
-    except OSError as error:
-        raise SettingsError(f"{output} can't be written: {error.strerror}. Choose another folder.") from error
-
-
-def _pack(folder: Path, target: Path) -> None:
-    part = target.with_name(f"{target.name}.part")
-    try:
-        with lzma.open(part, "wb", preset=9) as file:
-            file.writelines(line if line.endswith(b"\n") else line + b"\n" for line in _read_lines(folder))
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def key_of(entry: Entry) -> str | None:
@@ -231,7 +208,7 @@ def check_mark(folder: Path) -> None:
         version = mark["version"]
     except OSError as error:
         raise SettingsError(f"{folder} is no folder with results: it has no {MARK}. Give the folder of a run.") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise SettingsError(f"{folder / MARK} is damaged. Restore it from another folder of the same version.") from error
     if version != VERSION:
         raise SettingsError(
@@ -240,7 +217,7 @@ def check_mark(folder: Path) -> None:
         )
 
 
-def _begin(folder: Path) -> None:
+def begin_folder(folder: Path) -> None:
     """Write the mark of a new folder; one that holds something else is refused."""
     if (folder / MARK).exists():
         check_mark(folder)
@@ -261,7 +238,7 @@ def _end_line(path: Path, file: IO[bytes]) -> None:
             file.write(b"\n")
 
 
-def _read_lines(folder: Path) -> Iterator[bytes]:
+def read_lines(folder: Path) -> Iterator[bytes]:
     """The lines of a folder that aren't empty: those of packed files first."""
     for path in (*sorted(folder.glob(f"*{PACKED}")), folder / EPISODES):
         if path.name == EPISODES and not path.exists():
@@ -270,7 +247,8 @@ def _read_lines(folder: Path) -> Iterator[bytes]:
             with lzma.open(path) if path.name.endswith(PACKED) else open(path, "rb") as file:
                 yield from (line for line in file if line.strip())
         except (OSError, EOFError, lzma.LZMAError) as error:
-            raise SettingsError(f"{path} can't be read: {getattr(error, 'strerror', None) or error}.") from error
+            reason = getattr(error, "strerror", None) or error
+            raise SettingsError(f"{path} can't be read: {reason}. Restore it, or take it away.") from error
 
 
 def _arm_of(entry: Entry) -> str | None:
@@ -283,6 +261,17 @@ def _arm_of(entry: Entry) -> str | None:
     return None
 
 
+def _read_call(values: Mapping[str, Any]) -> Called:
+    """A single call. Raises KeyError or TypeError for one that lacks what scores and reports look at."""
+    told = dict(values["values"])
+    for name, kind in _TOLD_OF_CALLS.items():
+        if not isinstance(told[name], kind):
+            raise TypeError(f"{name} is no {kind}")
+    if not isinstance(told["model"]["name"], str):
+        raise TypeError("the model has no name")
+    return Called(str(values["call"]), told)
+
+
 def _read_entry(line: bytes) -> Entry | None:
     """What a line holds; None for a damaged one."""
     try:
@@ -290,7 +279,7 @@ def _read_entry(line: bytes) -> Entry | None:
         if "missed" in values:
             return Missed(str(values["missed"]), str(values["why"]))
         if "call" in values:
-            return Called(str(values["call"]), dict(values["values"]))
+            return _read_call(values)
         if "command" in values:
             return Begun(str(values["command"]), dict(values["environment"]))
         item, trace = read_item(values["item"]), Trace(values["events"])

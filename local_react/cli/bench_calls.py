@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -77,9 +78,13 @@ def call_command(name: str) -> click.Command:
         answers = take_stdout(context)
         own = read_arms(arms_file) if arms_file is not None else {}
         chosen = [find_call_arm(each, own) for each in arms or own or default_arms]
+        models = models or ("smollm2",)
+        _refuse_twice("model", models)
+        _refuse_twice("rows", places)
+        _refuse_twice("arm", [replace(arm, name="") for arm in chosen], [arm.name for arm in chosen])
         n_rows = SMALL_ROWS if small and n_rows is None else n_rows
         rows = choose_rows(places, categories=categories, every=every, n_rows=n_rows)
-        _run(models or ("smollm2",), rows, chosen, output, engine=engine, minutes=minutes, load=ModelOptions(**load))
+        any_loaded = _run(models, rows, chosen, output, engine=engine, minutes=minutes, load=ModelOptions(**load))
         results = Results(output)
         entries = list(results)
         scores = score_calls(entry for entry in entries if isinstance(entry, Called))
@@ -90,15 +95,25 @@ def call_command(name: str) -> click.Command:
         write_report(document, output)
         write_tables(answers, (calls_table(scores), reasons_table(scores)))
         answers.write(write_json(document.data, answers.encoding))
+        context.exit(0 if any_loaded else 1)
 
     return command
+
+
+def _refuse_twice(option: str, values: Sequence[Any], names: Sequence[str] | None = None) -> None:
+    """Raise SettingsError for what is given twice: it would be asked twice, and counted once."""
+    for number, value in enumerate(values):
+        if value in values[:number]:
+            first, again = ((names or values)[at] for at in (values.index(value), number))
+            raise SettingsError(f"--{option} {first} and --{option} {again} are the same. Give one of them.")
 
 
 def _run(
     models: Sequence[str], rows: Sequence[Row], arms: Sequence[CallArm], folder: str, *, engine: str,
     minutes: float | None, load: ModelOptions,
-) -> None:
-    """Run what isn't done; a model that can't be loaded is recorded, and the rest goes on."""
+) -> bool:
+    """Run what isn't done; a model that can't be loaded is recorded, and the rest goes on. Returns whether one was loaded."""
+    any_loaded = False
     log, deadline = open_console(sys.stderr), None if minutes is None else time.monotonic() + 60 * minutes
     with open_results(folder) as writer:
         writer.begin(write_command([PROGRAM, *sys.argv[1:]]), describe_environment())
@@ -111,6 +126,8 @@ def _run(
                 continue
             if isinstance(model, ScriptedModel):
                 raise SettingsError("A scripted model can't be asked for calls of the leaderboard. Give a real one.")
+            any_loaded = True
             with model, shown_progress(log) as tell:
                 run_calls(model, rows, arms, writer, engine=engine, on_progress=tell,
                           should_stop=lambda: deadline is not None and time.monotonic() > deadline)
+    return any_loaded

@@ -90,7 +90,9 @@ def make_worlds(matrix: Matrix, given: Mapping[str, Any]) -> dict[str, World]:
 
 
 def load_named(name: str, options: ModelOptions, hint: Hint) -> AnyModel:
-    """The model of that name, loaded as the matrix says."""
+    """The model of that name, loaded as the matrix says. Raises SettingsError for an empty name."""
+    if not name.strip():
+        raise SettingsError("The name of a model is empty. Give a path, or a name that `local-react models list` shows.")
     return load_model({setting.name: setting.default for setting in MODEL} | {
         "model": name, "n_ctx": options.n_ctx, "threads": options.n_threads, "batch": options.n_batch,
         "gpu_layers": options.n_gpu_layers, "flash_attention": options.flash_attention,

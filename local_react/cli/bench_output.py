@@ -29,8 +29,9 @@ def write_report(document: Document, folder: str | Path) -> None:
         place.mkdir(parents=True, exist_ok=True)
         for name, render in FORMS.items():
             (place / name).write_text(f"{render(document)}\n", encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise SettingsError(f"The report can't be written to {place}: {error.strerror}. Choose another folder.") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", error)
+        raise SettingsError(f"The report can't be written to {place}: {reason}. Choose another folder.") from error
 
 
 def gather_all(results: Results) -> Evidence:

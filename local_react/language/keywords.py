@@ -121,11 +121,17 @@ def take_schemas(schema: Mapping[str, Any], keyword: str, place: Place) -> Mappi
     return value
 
 
+MAX_LEAST = 100_000
+"""The most characters or items that a value can be asked to have at least. The shortest call would else outgrow the memory."""
+
+
 def take_size(schema: Mapping[str, Any], keyword: str, place: Place) -> int | None:
     """The length or number of items behind a keyword, None where it is absent."""
     value = schema.get(keyword)
     if value is not None and (type(value) is not int or value < 0):
         raise place.refusal(f"{keyword} is {value!r}", "Give a whole number from 0.")
+    if keyword.startswith("min") and (value or 0) > MAX_LEAST:
+        raise place.refusal(f"{keyword} is {value:,}", f"Ask for no more than {MAX_LEAST:,}: a model must write them all.")
     return value
 
 

@@ -118,6 +118,12 @@ FUNCTION = {"name": "add", "description": "", "parameters": {"type": "dict", "pr
 ROW = {"id": "a", "question": "?", "functions": [FUNCTION], "ground_truth": [{"add": {}}]}
 
 
+def judged(parameter: dict, *acceptable: object, required: object = ()) -> str:
+    """A row whose function has one parameter, with what is acceptable for it."""
+    parameters = {"type": "dict", "properties": {"x": parameter}, "required": None if required is None else list(required)}
+    return json.dumps({**ROW, "functions": [{**FUNCTION, "parameters": parameters}], "ground_truth": [{"add": {"x": acceptable}}]})
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
@@ -130,6 +136,13 @@ ROW = {"id": "a", "question": "?", "functions": [FUNCTION], "ground_truth": [{"a
         (json.dumps({**ROW, "ground_truth": [{"add": {}}, {"add": {}}]}), "ground_truth"),
         (json.dumps({**ROW, "ground_truth": {"add": {}}}), "ground_truth"),
         (json.dumps({**ROW, "answers": []}), "answers"),
+        (judged({"type": "number"}, 1), "the type of x must be one of"),
+        (judged({"type": ["string", "null"]}, "a"), "the type of x must be one of"),
+        (judged({}, "a"), "the type of x must be one of"),
+        (judged({"type": "array", "items": [{"type": "integer"}]}, [1]), "the type of x must be one of"),
+        (judged({"type": "array", "items": {"type": "number"}}, [1]), "the type of x must be one of"),
+        (judged({"type": "dict"}, {"k": 1}), "must have lists of acceptable values"),
+        (judged({"type": "integer"}, 1, required=None), "required must be a list"),
     ],
 )
 def test_what_is_no_row_is_refused_with_its_line(tmp_path, line, said):
@@ -187,6 +200,9 @@ def test_published_rows_need_their_answers_and_one_user_message(rows, tmp_path):
     answers.write_text("\n".join(answers.read_text().split("\n")[:2]))
     with pytest.raises(SettingsError, match="line 3: the answers have no simple_python_2"):
         read_rows(path)
+    answers.write_text("")
+    with pytest.raises(SettingsError, match="line 1: the answers have no simple_python_0"):
+        read_rows(path)  # and not: no call is wanted anywhere
     answers.unlink()
     with pytest.raises(SettingsError, match="possible_answer.*can't be read"):
         read_rows(path)

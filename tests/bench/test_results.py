@@ -13,7 +13,7 @@ from local_react import ScriptedModel, SettingsError
 from local_react.bench.arms import FREE
 from local_react.bench.execution import run_items
 from local_react.bench.items import Item
-from local_react.bench.results import EPISODES, MARK, PACKED, Begun, Missed, Recorded, Results, open_results, pack
+from local_react.bench.results import EPISODES, MARK, Begun, Missed, Recorded, Results, open_results
 from tests.bench.colours import Colours, answer, look
 
 WORLD = Colours()
@@ -69,6 +69,11 @@ def test_a_key_must_mean_one_episode(tmp_path, key):
         lambda line: line.replace(b'"event": "completion"', b'"event": "completion", "n_sampled": "x"', 1).replace(
             b'"n_sampled": 1', b'"m_sampled": 1'),
         lambda line: b"[" * 100_000 + b"\n",
+        lambda line: b'{"call": "k", "values": {}}\n',
+        lambda line: b'{"call": "k", "values": {"model": {}, "arm": 3}}\n',
+        lambda line: line.replace(b'"arm": {"name": "free"', b'"arm": {"name": ["free"]'),
+        lambda line: line.replace(b'"temperature": 0.0', b'"temperature": "0"'),
+        lambda line: line.replace(b'"kind": "', b'"kind": 3, "was": "', 1),
     ],
 )
 def test_a_damaged_line_is_skipped_and_counted_and_its_episode_runs_again(tmp_path, damage):
@@ -150,50 +155,3 @@ def test_a_full_disk_loses_nothing_that_was_there(tmp_path):
     assert [recorded.item for recorded in results.episodes()] == [item(0)]
     assert results.n_damaged == 0
     assert json.loads((tmp_path / "run" / EPISODES).read_bytes())["is_right"] is True
-
-
-def test_packed_folders_are_read_and_gone_on_with_like_those_that_were_packed(tmp_path):
-    one, other = fill(tmp_path / "one", 1), fill(tmp_path / "other", 2)
-    with open(tmp_path / "other" / EPISODES, "ab") as file:
-        file.write(b"{half a line")
-    pack([tmp_path / "one", tmp_path / "other"], tmp_path / "packed")
-    assert sorted(path.name for path in (tmp_path / "packed").iterdir()) == [f"one{PACKED}", f"other{PACKED}", MARK]
-    results = Results(tmp_path / "packed")
-    assert list(results) == [*one, other[1]] and results.n_damaged == 1, "an episode that is in both counts once"
-    with open_results(tmp_path / "packed") as writer:
-        assert writer.done == {recorded.item.key for recorded in other}
-        writer.miss("model x", "It is broken.")
-    assert list(results) == [*one, other[1], Missed("model x", "It is broken.")]
-    pack([tmp_path / "packed"], tmp_path / "again")
-    assert list(Results(tmp_path / "again")) == list(results)
-
-
-def test_what_can_not_be_packed_or_read_packed_is_told(tmp_path):
-    fill(tmp_path / "a" / "run", 1)
-    fill(tmp_path / "b" / "run", 1)
-    with pytest.raises(SettingsError, match="same name"):
-        pack([tmp_path / "a" / "run", tmp_path / "b" / "run"], tmp_path / "packed")
-    with pytest.raises(SettingsError, match="no folder with results"):
-        pack([tmp_path / "absent"], tmp_path / "packed")
-    (tmp_path / "file").write_text("")
-    with pytest.raises(SettingsError, match="can't be written"):
-        pack([tmp_path / "a" / "run"], tmp_path / "file")
-    pack([tmp_path / "a" / "run"], tmp_path / "packed")
-    with pytest.raises(SettingsError, match="into itself"):
-        pack([tmp_path / "packed"], tmp_path / "packed")
-    path = tmp_path / "packed" / f"run{PACKED}"
-    for damaged in (path.read_bytes()[:-20], b"no archive"):
-        path.write_bytes(damaged)
-        with pytest.raises(SettingsError, match="can't be read"):
-            list(Results(tmp_path / "packed"))
-
-
-def test_what_can_not_be_read_leaves_what_was_packed_before(tmp_path):
-    recorded = fill(tmp_path / "run", 1)
-    pack([tmp_path / "run"], tmp_path / "packed")
-    (tmp_path / "run" / EPISODES).unlink()
-    (tmp_path / "run" / EPISODES).mkdir()
-    with pytest.raises(SettingsError, match="can't be read"):
-        pack([tmp_path / "run"], tmp_path / "packed")
-    assert list(Results(tmp_path / "packed")) == recorded
-    assert sorted(path.name for path in (tmp_path / "packed").iterdir()) == [MARK, f"run{PACKED}"]

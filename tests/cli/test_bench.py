@@ -147,6 +147,8 @@ def test_scores_comparisons_reports_and_traces_need_no_model(folder):
     assert invoke("pack", "out", "--output", "packed").stdout.strip() == "packed"
     assert document(invoke("report", "packed", "--title", "out")) == document(invoke("report", "out"))
     key = next(Results(folder / "out").episodes()).item.key
+    refused = invoke("trace", "out", key, "--output", "out/episodes.jsonl")
+    assert refused.exit_code == 2 and "where nothing else belongs" in refused.stderr
     assert invoke("trace", "out", key[:8]).stdout.strip() == f"{key}.jsonl"
     assert Trace.read(folder / f"{key}.jsonl") == next(Results(folder / "out").episodes()).trace
 
@@ -169,6 +171,12 @@ def test_two_folders_are_compared_arm_by_arm(folder):
         (["run"], "Missing option '--output'"),
         (["bfcl"], "Missing option '--rows'"),
         (["bfcl", "--rows", "absent.jsonl"], "no file absent.jsonl"),
+        (["bfcl", "--rows", "a", "--rows", "a"], "--rows a and --rows a are the same"),
+        (["bfcl", "--rows", "a", "--arm", "constrained-keyword", "--arm", "constrained-keyword"], "are the same"),
+        (["run", "--output", "out", "--model", ""], "models: a name is empty"),
+        (["run", "--output", "out", "--model", "m", "--model", "m"], "m is there twice"),
+        (["run", "--output", "out", "--temperature", "nan"], "temperature"),
+        (["run", "--output", "out", "--seed", "9" * 30], "seed"),
         (["speed", "--model", "scripted:script.json"], "has no speed"),
         (["score", "absent"], "no folder with results"),
         (["report", "absent"], "no folder with results"),
@@ -193,7 +201,7 @@ def test_a_model_that_does_not_load_is_told_and_the_rest_runs(folder):
     result = invoke("run", *MINE, "--model", "absent.gguf", "--arm", "free", "--output", "out")
     found = document(result)
     assert (found["n_done"], found["n_missed"]) == (3, 3)
-    assert "3 of 6 episodes couldn't be run" in result.stderr
+    assert "3 of 6 episodes couldn't be run. model absent.gguf: " in result.stderr
 
 
 def test_where_nothing_could_be_run_the_exit_code_is_1(folder):

@@ -132,6 +132,8 @@ REFUSED = [
     ({"type": "string", "pattern": "("}, "pattern"),
     ({"type": "string", "pattern": 5}, "pattern"),
     ({"type": "string", "minLength": -1}, "minLength"),
+    ({"type": "string", "minLength": 10**9}, "100,000"),
+    ({"type": "array", "minItems": 10**9}, "100,000"),
     ({"type": "string", "minLength": 3, "maxLength": 2}, "at least 3"),
     ({"type": "integer", "minimum": "1"}, "minimum"),
     ({"type": "number", "maximum": float("nan")}, "maximum"),

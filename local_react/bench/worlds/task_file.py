@@ -103,7 +103,7 @@ EXAMPLE = '{"question": "Where is order A100?", "answers": ["Lyon"]}'
 def _read_line(line: str, where: str, *, world: str, number: int) -> tuple[Task, Rule]:
     try:
         fields = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SettingsError(f"{where} is no JSON: {error}. Give an object such as {EXAMPLE}.") from error
     if not isinstance(fields, dict):
         raise SettingsError(f"{where} is no object. Give one such as {EXAMPLE}.")
