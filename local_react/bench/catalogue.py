@@ -75,6 +75,7 @@ _EPISODE_BENCHMARKS = (
         name="fabrication", question="How often does a model write its observations itself?",
         arms=("introductions-no-stop", "introductions", "free-no-stop", "free-stop-only", "free", "constrained"), n_tasks=100,
         metrics=("forged",),
+        limits=(("max_steps", 1), ("final_answer", False)),  # first steps, and no word that they are the last ones
         pairs=(("introductions-no-stop", "introductions"), ("free-no-stop", "free-stop-only"), ("free-no-stop", "free"),
                ("free-no-stop", "constrained")),
     ),

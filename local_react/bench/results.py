@@ -98,12 +98,12 @@ class Results:
         self.n_damaged = 0
         seen: set[str] = set()
         for line in chain.from_iterable(map(read_lines, self.folders)):
-            entry = _read_entry(line)
+            entry = read_entry(line)
             if entry is None:
                 self.n_damaged += 1
             elif (key := key_of(entry)) is None:
                 yield entry
-            elif key not in seen and (not self.arms or _arm_of(entry) in self.arms):
+            elif key not in seen and (not self.arms or arm_of(entry) in self.arms):
                 seen.add(key)
                 yield entry
 
@@ -251,7 +251,7 @@ def read_lines(folder: Path) -> Iterator[bytes]:
             raise SettingsError(f"{path} can't be read: {reason}. Restore it, or take it away.") from error
 
 
-def _arm_of(entry: Entry) -> str | None:
+def arm_of(entry: Entry) -> str | None:
     """The name of the arm that an episode or call is of."""
     match entry:
         case Recorded(item=item):
@@ -272,7 +272,7 @@ def _read_call(values: Mapping[str, Any]) -> Called:
     return Called(str(values["call"]), told)
 
 
-def _read_entry(line: bytes) -> Entry | None:
+def read_entry(line: bytes) -> Entry | None:
     """What a line holds; None for a damaged one."""
     try:
         values = json.loads(line)

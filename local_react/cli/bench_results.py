@@ -108,12 +108,14 @@ def report_command(
 
 @click.command("pack")
 @click.argument("folders", nargs=-1, required=True, metavar="FOLDER…")
+@click.option("--arm", "arms", multiple=True, metavar="NAME", help="An arm to pack; may be given several times.  "
+              "[default: all that are there]")
 @click.option("--output", metavar="FOLDER", required=True, help="Where the packed files go.  [no default]")
 @click.pass_context
-def pack_command(context: click.Context, folders: tuple[str, ...], output: str) -> None:
+def pack_command(context: click.Context, folders: tuple[str, ...], arms: tuple[str, ...], output: str) -> None:
     """Pack results folders into one, to publish them: it can be reported and gone on with as they can."""
     answers = take_stdout(context)
-    pack(folders, output)
+    pack(folders, output, arms)
     answers.write(output)
 
 

@@ -22,6 +22,10 @@ def test_packed_folders_are_read_and_gone_on_with_like_those_that_were_packed(tm
         assert writer.done == {recorded.item.key for recorded in other}
         writer.miss("model x", "It is broken.")
     assert list(results) == [*one, other[1], Missed("model x", "It is broken.")]
+    pack([tmp_path / "one"], tmp_path / "some", arms=("repair",))
+    assert list(Results(tmp_path / "some")) == []
+    pack([tmp_path / "other"], tmp_path / "same", arms=("repair", one[0].item.arm.name))
+    assert len(list(Results(tmp_path / "same").episodes())) == 2
     pack([tmp_path / "packed"], tmp_path / "again")
     assert list(Results(tmp_path / "again")) == list(results)
 
