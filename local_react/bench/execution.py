@@ -1,9 +1,10 @@
 """Running a matrix: its items in a fixed order, those that are done left out, each recorded when it has ended.
 
-Invariant: what an episode writes depends on its item alone, so a run that was interrupted and goes on ends with the same
-results as one that wasn't. (Times don't; nor does how much of a prompt is evaluated, since whoever comes first pays for the
-prefix that all share.) All arms take turns on a few tasks at a time, so that one which is cut short has compared them on
-the same tasks. Nothing is scored here.
+Invariant: what an episode is given depends on its item alone, so a run that was interrupted and goes on does the same work as
+one that wasn't. What the model writes may still differ in a token where two were nearly as likely: sums depend on the cells
+of the KV cache in which tokens lie, and so on what was there before. (So do times, and how much of a prompt is evaluated:
+whoever comes first pays for the prefix that all share.) All arms take turns on a few tasks at a time, so that one which is cut
+short has compared them on the same tasks. Nothing is scored here.
 """
 
 from __future__ import annotations
