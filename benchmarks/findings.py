@@ -17,6 +17,7 @@ from typing import Any
 import click
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from local_react.bench.catalogue import BENCHMARKS
 from local_react.bench.plots import Interval, draw_intervals
 from local_react.bench.statistics import Share, share
 from local_react.bench.tables import NOTHING, show_share
@@ -139,7 +140,9 @@ def draw(results: Path = RESULTS) -> dict[str, str]:
     """The pictures by file name: malformed steps by arm, and right calls by arm."""
     reports = Reports(results)
     steps = {
-        model: {arm: _interval(reports.part("parse", model, arm)) for arm in reports.arms("parse", model)} for model in MODELS
+        model: {arm: _interval(reports.part("parse", model, arm)) for arm in BENCHMARKS["parse"].arms
+                if arm in reports.arms("parse", model)}
+        for model in MODELS
     }
     calls = {
         model: {arm: _interval(reports.calls("bfcl", model, "simple", arm)) for arm in reports.arms("bfcl", model)}
@@ -147,7 +150,7 @@ def draw(results: Path = RESULTS) -> dict[str, str]:
     }
     return {
         "malformed_steps.svg": draw_intervals("steps", steps, label="malformed steps, both temperatures"),
-        "right_calls.svg": draw_intervals("calls", calls, label="exactly right calls, rows of `simple`"),
+        "right_calls.svg": draw_intervals("calls", calls, label="exactly right calls, rows of simple"),
     }
 
 
