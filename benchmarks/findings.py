@@ -118,14 +118,14 @@ def probability(value: float) -> str:
     return "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
 
 
-def render(results: Path = RESULTS) -> str:
-    """The page, from the reports in a folder."""
+def render(reports: Reports) -> str:
+    """The page, with the figures of these reports."""
     environment = Environment(
         loader=FileSystemLoader(HERE), undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True,
         lstrip_blocks=True, autoescape=False,
     )
     environment.globals.update(
-        reports=Reports(results), models=tuple(MODELS), shown=shown, counted=counted, percent=percent, probability=probability,
+        reports=reports, models=tuple(MODELS), shown=shown, counted=counted, percent=percent, probability=probability,
         number=_number,
     )
     return environment.get_template(TEMPLATE).render()
@@ -136,9 +136,8 @@ def _number(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def draw(results: Path = RESULTS) -> dict[str, str]:
+def draw(reports: Reports) -> dict[str, str]:
     """The pictures by file name: malformed steps by arm, and right calls by arm."""
-    reports = Reports(results)
     steps = {
         model: {arm: _interval(reports.part("parse", model, arm)) for arm in BENCHMARKS["parse"].arms
                 if arm in reports.arms("parse", model)}
@@ -162,13 +161,14 @@ def _interval(found: Share | None) -> Interval:
 @click.option("--write", is_flag=True, help="Write the page and its pictures.  [default: say whether the page is current]")
 def main(write: bool) -> None:
     """Make the page of what was found from the committed reports. Exits with 1 where it isn't current and isn't written."""
-    page = render()
+    reports = Reports(RESULTS)
+    page = render(reports)
     if write:
         PAGE.write_text(page, encoding="utf-8")
-        for name, picture in draw().items():
+        for name, picture in draw(reports).items():
             (RESULTS / name).write_text(f"{picture}\n", encoding="utf-8")
     is_current = PAGE.is_file() and PAGE.read_text(encoding="utf-8") == page
-    click.echo(json.dumps({"page": PAGE.name, "is_current": is_current, "reports": Reports(RESULTS).names}))
+    click.echo(json.dumps({"page": PAGE.name, "is_current": is_current, "reports": reports.names}))
     raise SystemExit(0 if is_current else 1)
 
 

@@ -69,7 +69,7 @@ def test_figures_are_written_for_people() -> None:
 
 
 def test_the_page_is_what_the_reports_give() -> None:
-    assert PAGE.read_text(encoding="utf-8") == render(RESULTS), "run python -m benchmarks.findings --write"
+    assert PAGE.read_text(encoding="utf-8") == render(Reports(RESULTS)), "run python -m benchmarks.findings --write"
 
 
 def words(picture: str) -> list[str]:
@@ -85,7 +85,7 @@ def test_the_links_of_the_page_lead_somewhere_and_its_pictures_are_pictures() ->
     for place in places:
         assert (HERE / place).exists(), place
         if place.endswith(".svg"):
-            shown_figures = words(draw()[Path(place).name])
+            shown_figures = words(draw(Reports(RESULTS))[Path(place).name])
             assert words((HERE / place).read_text(encoding="utf-8")) == shown_figures, "run python -m benchmarks.findings --write"
 
 

@@ -44,17 +44,24 @@ def find_fault(schema: Any, acceptable: Values) -> str | None:
         parameter = schema.get("properties", {}).get(name)
         if parameter is None:
             continue  # some published rows are like that: nobody can pass them
-        items = parameter.get("items", {}) if isinstance(parameter, dict) else None
-        kinds = [parameter.get("type")] if isinstance(items, dict) else [None]
-        kinds += [items["type"]] if isinstance(items, dict) and kinds[0] in _LISTS and "type" in items else []
+        kinds = _told_types(parameter)
         if not all(isinstance(kind, str) and kind in _KINDS for kind in kinds):
             return f"the type of {name} must be one of {', '.join(_KINDS)}"
         parts = [part for value in values for part in (value if isinstance(value, list) else [value])]
-        if any(not isinstance(each, list) for part in parts if isinstance(part, dict) for each in part.values()) and (
-            "dict" in kinds
-        ):
+        objects = [part for part in parts if isinstance(part, dict)] if "dict" in kinds else []
+        if not all(isinstance(each, list) for part in objects for each in part.values()):
             return f"the keys of an acceptable object for {name} must have lists of acceptable values"
     return None
+
+
+def _told_types(parameter: Any) -> list[Any]:
+    """The type of a parameter, and that of its items where it is a list that tells it; None stands for one that isn't told."""
+    if not isinstance(parameter, dict):
+        return [None]
+    kind, items = parameter.get("type"), parameter.get("items", {})
+    if not isinstance(items, dict):
+        return [None]
+    return [kind, items["type"]] if kind in _LISTS and "type" in items else [kind]
 
 
 @dataclass(frozen=True, slots=True)

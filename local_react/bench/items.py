@@ -64,8 +64,8 @@ class Item:
 def read_item(values: Mapping[str, Any]) -> Item:
     """The inverse of `Item.write`. Raises KeyError, TypeError, ValueError or SettingsError for what is no item."""
     arm = dict(values["arm"])
-    _check(values, {"seed": int, "temperature": (int, float), "limits": dict, "n_parallel": int, "model": dict})
-    _check(arm, {"name": str})
+    check_kinds(values, {"seed": int, "temperature": (int, float), "limits": dict, "n_parallel": int, "model": dict})
+    check_kinds(arm, {"name": str})
     return Item(
         model=values["model"], arm=Arm(**arm | {"guards": tuple(sorted(arm["guards"].items()))}),
         task=read_task(values["task"]), seed=values["seed"], temperature=values["temperature"], limits=values["limits"],
@@ -84,12 +84,12 @@ def write_task(task: Task) -> dict[str, Any]:
 
 def read_task(values: Mapping[str, Any]) -> Task:
     """The inverse of `write_task`. Raises KeyError, TypeError or ValueError for what is no task."""
-    _check(values, {name: str for name in ("id", "world", "kind", "question")} | {"seed": int})
+    check_kinds(values, {name: str for name in ("id", "world", "kind", "question")} | {"seed": int})
     for told in (*values["answers"], *values["forbidden"], *values["facts"]):
         if not isinstance(told, str):
             raise TypeError(f"{told!r} is no text")
     for name, arguments in values["path"]:
-        _check({"name": name, "arguments": arguments}, {"name": str, "arguments": dict})
+        check_kinds({"name": name, "arguments": arguments}, {"name": str, "arguments": dict})
     return Task(
         id=values["id"], world=values["world"], kind=values["kind"], question=values["question"],
         answers=tuple(values["answers"]), path=tuple(Call(name, arguments) for name, arguments in values["path"]),
@@ -97,7 +97,7 @@ def read_task(values: Mapping[str, Any]) -> Task:
     )
 
 
-def _check(values: Mapping[str, Any], kinds: Mapping[str, Any]) -> None:
+def check_kinds(values: Mapping[str, Any], kinds: Mapping[str, Any]) -> None:
     """Raise TypeError unless the values are of these kinds; a line that was changed by hand may hold anything."""
     for name, kind in kinds.items():
         if not isinstance(values[name], kind):

@@ -25,7 +25,7 @@ from math import isfinite
 from types import MappingProxyType
 from typing import Literal, get_args
 
-from local_react.bench.spans import JOINING, spans, words_of
+from local_react.bench.spans import JOINING, LETTERS, spans, words_of
 from local_react.language.fit import UNFIT, fit_exactly
 from local_react.language.signature import Parameter, Signature, Signatures
 from local_react.language.step import Call
@@ -63,7 +63,6 @@ _NUMBER = re.compile(r"(?<![\w.])[-−]?(?:\d{1,3}(?:,\d{3})+|\d+|(?=\.\d))(?:\.
 _FACTOR = re.compile(rf"\s?({'|'.join(map(re.escape, FACTORS))})(?![a-z])", re.IGNORECASE)
 _WORD = re.compile(rf"\b({'|'.join(WORDS)})\b", re.IGNORECASE)
 _SEPARATOR = re.compile(r"[,;&/\n]|\b(?:and|or|plus|with)\b", re.IGNORECASE)
-_LETTERS = re.compile(r"[^_\W]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +229,7 @@ def _named(values: Sequence[str | int | float | bool | None], question: str) -> 
 
 def _words(text: str) -> str:
     """The words of a text in small letters, with a blank around each."""
-    return f" {' '.join(_LETTERS.findall(text.casefold()))} "
+    return f" {' '.join(LETTERS.findall(text.casefold()))} "
 
 
 def _is_hinted(name: str, question: str) -> bool:

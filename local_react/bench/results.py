@@ -26,7 +26,7 @@ from typing import IO, Any, Union
 
 from filelock import FileLock, Timeout
 
-from local_react.bench.items import Item, read_item
+from local_react.bench.items import Item, check_kinds, read_item
 from local_react.errors import LocalReactError, SettingsError, TraceError
 from local_react.trace import Trace, check_event, encode
 from local_react.version import VERSION as PROGRAM
@@ -264,11 +264,8 @@ def arm_of(entry: Entry) -> str | None:
 def _read_call(values: Mapping[str, Any]) -> Called:
     """A single call. Raises KeyError or TypeError for one that lacks what scores and reports look at."""
     told = dict(values["values"])
-    for name, kind in _TOLD_OF_CALLS.items():
-        if not isinstance(told[name], kind):
-            raise TypeError(f"{name} is no {kind}")
-    if not isinstance(told["model"]["name"], str):
-        raise TypeError("the model has no name")
+    check_kinds(told, _TOLD_OF_CALLS)
+    check_kinds(told["model"], {"name": str})
     return Called(str(values["call"]), told)
 
 

@@ -29,6 +29,9 @@ JOINING = frozenset(
 ASKING = frozenset("find get give tell show calculate compute determine help let want need like know set make using".split())
 """What a question asks to be done; no value begins or ends with it."""
 
+LETTERS = re.compile(r"[^_\W]+")
+"""A word: letters and digits, in any script."""
+
 _MONTHS = "january february march april may june july august september october november december".split()
 _MONTH = "|".join(f"{name}|{name[:3]}" for name in _MONTHS) + "|sept"
 _DAY_LAST = re.compile(rf"\b({_MONTH})\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})\b", re.IGNORECASE)
@@ -38,7 +41,6 @@ _QUOTED = re.compile(r"(?<!\w)(?:'.+?'|\".+?\"|‘.+?’|“.+?”|`.+?`)(?!\w)"
 _SENTENCE_END = re.compile(r"(?<=[.!?;])(?<!\b[A-Z]\.)(?<!\b[A-Z][a-z]\.)(?<!\b[A-Z][a-z]{2}\.)\s+")
 _OUTER = " \t.,;:!?\"'<>`“”‘’"
 _BRACKETS = ("()", "[]", "{}")
-_LETTERS = re.compile(r"[^_\W]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -51,7 +53,7 @@ def spans(question: str, names: Iterable[str] = ()) -> tuple[str, ...]:
 
 def words_of(name: str) -> list[str]:
     """The words that a name is made of, in small letters: `getUserName` and `get_user_name` have the same ones."""
-    return [word.casefold() for word in _LETTERS.findall(_CAMEL.sub(" ", name))]
+    return [word.casefold() for word in LETTERS.findall(_CAMEL.sub(" ", name))]
 
 
 def _quoted(question: str) -> Iterator[str]:

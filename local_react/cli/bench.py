@@ -28,7 +28,7 @@ from local_react.bench.tables import classes_table, episodes_table, steps_table
 from local_react.bench.task import World
 from local_react.bench.worlds.catalogue import WORLDS
 from local_react.cli.bench_calls import CALL_BENCHMARKS, call_command
-from local_react.cli.bench_options import load_named, make_worlds, matrix_keys, with_run_options
+from local_react.cli.bench_options import MINUTES, OPTIONS, load_named, make_worlds, matrix_keys, with_options
 from local_react.cli.bench_output import write_report, write_tables
 from local_react.cli.bench_progress import shown_progress
 from local_react.cli.bench_results import WITHOUT_MODEL, report_of
@@ -37,9 +37,6 @@ from local_react.cli.streams import Hint, open_console, say, take_stdout
 from local_react.cli.text import write_json
 
 PROGRAM = "local-react"
-
-_MINUTES = click.option("--minutes", type=click.FloatRange(min=0),
-                        help="Begin nothing new after so many minutes.  [default: no limit]")
 
 
 class BenchGroup(click.Group):
@@ -91,10 +88,10 @@ def list_command(context: click.Context, with_arms: bool) -> None:
 
 @bench_command.command("run")
 @click.option("--matrix", "matrix_file", metavar="FILE.toml", help="A file that says what to run.  [default: the options]")
-@with_run_options
+@with_options(OPTIONS)
 @click.option("--output", required=True, metavar="FOLDER",
               help="Where the results go, or where some already are.  [no default]")
-@_MINUTES
+@MINUTES
 @click.pass_context
 def run_command(
     context: click.Context, matrix_file: str | None, output: str, minutes: float | None, **given: Any
@@ -146,10 +143,10 @@ def _command_of(benchmark: Benchmark) -> click.Command:
     """The command that runs a benchmark, scores it and writes its report."""
 
     @click.command(benchmark.name, help=f"{benchmark.question}\n\nArms: {', '.join(benchmark.arms)}.")
-    @with_run_options
+    @with_options(OPTIONS)
     @click.option("--output", metavar="FOLDER",
                   help=f"Where results and report go.  [default: bench-results/{benchmark.name}]")
-    @_MINUTES
+    @MINUTES
     @click.option("--small", is_flag=True, help="A few tasks only, greedily, once.  [default: the full size]")
     @click.pass_context
     def command(context: click.Context, output: str | None, minutes: float | None, small: bool, **given: Any) -> None:

@@ -19,7 +19,7 @@ from local_react.bench.calls import ARGUMENT_ARMS, LEADERBOARD_ARMS, call_pairs,
 from local_react.bench.environment import describe_environment, write_command
 from local_react.bench.matrix import ModelOptions
 from local_react.bench.results import Called, Results, open_results
-from local_react.cli.bench_options import load_named
+from local_react.cli.bench_options import LOAD_OPTIONS, MINUTES, load_named, with_options
 from local_react.cli.bench_output import write_report, write_tables
 from local_react.cli.bench_progress import shown_progress
 from local_react.cli.streams import Hint, open_console, say, take_stdout
@@ -62,11 +62,8 @@ def call_command(name: str) -> click.Command:
                   help="What computes the constraint.")
     @click.option("-n", "--n-rows", type=click.IntRange(min=1), help="The first so many of those.  [default: all]")
     @click.option("--small", is_flag=True, help=f"{SMALL_ROWS} rows of each file.  [default: all]")
-    @click.option("--minutes", type=click.FloatRange(min=0), help="Begin nothing new after so many.  [default: no limit]")
-    @click.option("--n-ctx", type=click.IntRange(min=1), help="The window in tokens.  [default: 4096, or the model's if less]")
-    @click.option("--threads", "n_threads", type=click.IntRange(min=1),
-                  help="Threads to compute with.  [default: all cores up to 4, else half of them]")
-    @click.option("--gpu-layers", "n_gpu_layers", type=int, help="Layers on the GPU.  [default: all, where llama.cpp can]")
+    @MINUTES
+    @with_options(LOAD_OPTIONS)
     @click.option("--output", metavar="FOLDER", default=f"bench-results/{name}", show_default=True,
                   help="Where results and report go.")
     @click.pass_context

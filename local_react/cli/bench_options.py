@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,18 @@ from local_react.errors import SettingsError
 from local_react.runs import AnyModel
 
 _REPEATED = ("models", "arms", "worlds", "seeds", "temperatures")
+
+MINUTES = click.option("--minutes", type=click.FloatRange(min=0),
+                       help="Begin nothing new after so many minutes.  [default: no limit]")
+
+LOAD_OPTIONS = (
+    click.option("--n-ctx", type=click.IntRange(min=1),
+                 help="The window in tokens.  [default: 4096, or what the model was trained on if that is less]"),
+    click.option("--threads", "n_threads", type=click.IntRange(min=1),
+                 help="Threads to compute with.  [default: all cores up to 4, else half of them]"),
+    click.option("--gpu-layers", "n_gpu_layers", type=int, help="Layers on the GPU.  [default: all, where llama.cpp can]"),
+)
+"""How a model is loaded, where it is measured."""
 
 OPTIONS = (
     click.option("--model", "models", multiple=True, metavar="PATH|NAME",
@@ -44,20 +56,19 @@ OPTIONS = (
     click.option("--max-step-tokens", type=click.IntRange(min=1), help="Tokens of a step, at most.  [default: 96]"),
     click.option("--parallel", "n_parallel", type=click.IntRange(min=1),
                  help="Episodes in one batch; results depend on it, and so do keys.  [default: 1]"),
-    click.option("--n-ctx", type=click.IntRange(min=1),
-                 help="The window in tokens.  [default: 4096, or what the model was trained on if that is less]"),
-    click.option("--threads", "n_threads", type=click.IntRange(min=1),
-                 help="Threads to compute with.  [default: all cores up to 4, else half of them]"),
-    click.option("--gpu-layers", "n_gpu_layers", type=int, help="Layers on the GPU.  [default: all, where llama.cpp can]"),
+    *LOAD_OPTIONS,
 )
 """What any run can be given; what isn't given is left to the benchmark or the matrix file."""
 
 
-def with_run_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command these options."""
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
+def with_options(options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
+    """A decorator that gives a command these options, in this order."""
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 def matrix_keys(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from local_react.bench.evidence import Evidence
 from local_react.bench.forecast import forecast_sections
 from local_react.bench.packing import pack
 from local_react.bench.report import build_report
-from local_react.bench.results import MARK, Called, Recorded, Results
+from local_react.bench.results import MARK, Called, Recorded, Results, arm_of
 from local_react.bench.scores import score_arms
 from local_react.bench.tables import classes_table, codes_table, comparisons_table, episodes_table, steps_table
 from local_react.cli.bench_calls import CALL_BENCHMARKS
@@ -87,7 +87,7 @@ def report_command(
     title = title or (f"Benchmark {name}" if name else ", ".join(Path(folder).name for folder in folders))
     results = Results(*folders, arms=chosen)
     entries = list(results)
-    arms = {kind: {_arm_name(entry): None for entry in entries if isinstance(entry, kind)} for kind in (Called, Recorded)}
+    arms = {kind: {arm_of(entry): None for entry in entries if isinstance(entry, kind)} for kind in (Called, Recorded)}
     if absent := [arm for arm in chosen if arm not in {**arms[Called], **arms[Recorded]}]:
         raise SettingsError(f"There is nothing of the arm {absent[0]!r} in {', '.join(folders)}.")
     if arms[Called] and arms[Recorded]:
@@ -133,10 +133,6 @@ def trace_command(context: click.Context, folder: str, key: str, output: str | N
         raise SettingsError(f"{path} is in a folder with results, where nothing else belongs. Choose another place.")
     recorded.trace.write(path)
     answers.write(str(path))
-
-
-def _arm_name(entry: Called | Recorded) -> str:
-    return entry.item.arm.name if isinstance(entry, Recorded) else str(entry.values["arm"])
 
 
 def report_of(benchmark: Benchmark, evidence: Evidence, title: str) -> Document:

@@ -10,7 +10,7 @@ import click
 from local_react.bench.environment import describe_environment, write_command
 from local_react.bench.matrix import ModelOptions
 from local_react.bench.speed import measure_speed, speed_document
-from local_react.cli.bench_options import load_named
+from local_react.cli.bench_options import LOAD_OPTIONS, load_named, with_options
 from local_react.cli.bench_output import write_report, write_tables
 from local_react.cli.streams import Hint, open_console, say, take_stdout
 from local_react.cli.text import write_json
@@ -28,11 +28,7 @@ SPEED_QUESTION = "How fast is a model here, and what does each engine add?"
 @click.option("--prompt-tokens", type=click.IntRange(min=1), default=512, show_default=True, help="Tokens of the prompt.")
 @click.option("--tokens", type=click.IntRange(min=2), default=64, show_default=True, help="Tokens to write behind it.")
 @click.option("--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Rounds; the median counts.")
-@click.option("--n-ctx", type=click.IntRange(min=1),
-              help="The window in tokens.  [default: 4096, or what the model was trained on if that is less]")
-@click.option("--threads", "n_threads", type=click.IntRange(min=1),
-              help="Threads to compute with.  [default: all cores up to 4, else half of them]")
-@click.option("--gpu-layers", "n_gpu_layers", type=int, help="Layers on the GPU.  [default: all, where llama.cpp can]")
+@with_options(LOAD_OPTIONS)
 @click.option("--small", is_flag=True, help="A short prompt, few tokens, one round.  [default: the sizes above]")
 @click.option("--output", metavar="FOLDER", default="bench-results/speed", show_default=True, help="Where the report goes.")
 @click.pass_context
