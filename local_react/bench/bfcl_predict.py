@@ -11,17 +11,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import get_args
 
 from local_react.bench.bfcl import Row, row_toolbox
 from local_react.bench.bfcl_exemplars import CallExemplar, choose_exemplars
 from local_react.bench.bfcl_prompt import SHARED, call_prompt
 from local_react.bench.call_arm import CallArm
-from local_react.bench.narrowing import NOTHING_BARRED, Barred, narrow, repeated
+from local_react.bench.narrowing import Narrowed, narrow, repeated, shaped
 from local_react.bench.voices import Choir, Voice
 from local_react.decode.completion import Completion
 from local_react.decode.constrained import ConstrainedGeneration
-from local_react.decode.constraint import Engine
+from local_react.decode.constraint import Engine, Matcher
 from local_react.decode.generate import Generation, SamplerLike
 from local_react.decode.stop import StopScanner
 from local_react.decode.transcript import Transcript
@@ -44,7 +45,7 @@ MAX_TOKENS = 256
 MAX_THOUGHT_TOKENS = 64
 
 MAX_VERSIONS = 8
-"""So many times a call is written, at most, until it says nothing twice."""
+"""So many times a call is written, at most, until it says nothing twice; as many times again where it is searched for."""
 
 N_SAMPLES, SAMPLE_TEMPERATURE = 4, 0.7
 """How many candidates are drawn, and how, in arms that choose among samples."""
@@ -131,11 +132,25 @@ class Caller:
         return replace(question, voices=voices, label=label, thought=thought)
 
     def _predict(self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question) -> Prediction:
-        """The one call that is written; written again without what it says twice, where the arm says each thing once."""
+        """The greedy call, or the one of its shape that a beam search finds."""
+        greedy = self._settle(row, toolbox, arm, question, None)
+        if arm.n_beams == 1 or not isinstance(greedy.action, Call):
+            return greedy
+        found = self._settle(row, toolbox, arm, question, greedy.action)
+        return replace(found, n_sampled=greedy.n_sampled + found.n_sampled, n_forced=greedy.n_forced + found.n_forced)
+
+    def _settle(
+        self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question, shape: Call | None
+    ) -> Prediction:
+        """The call that is written, of that shape if one is given; written again without what it says twice, where the arm
+        says each thing once."""
         barred: dict[tuple[str, str], frozenset[str]] = {}
         n_sampled = n_forced = 0
         for _ in range(MAX_VERSIONS):
-            completion = self._write(row, toolbox, arm, question, barred)
+            held = narrow(toolbox, row.question, arm.narrows, barred)
+            completion = self._write(
+                arm, question, held if shape is None else shaped(held, shape), n_beams=1 if shape is None else arm.n_beams
+            )
             action = _read(completion, toolbox, arm, question)
             n_sampled, n_forced = n_sampled + completion.n_sampled, n_forced + completion.n_forced
             if "once" not in arm.narrows or not isinstance(action, Call):
@@ -151,18 +166,25 @@ class Caller:
             logprob=sum(token.logprob for token in completion.logprobs), seconds=0.0,
         )
 
-    def _write(
-        self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question, barred: Barred
-    ) -> Completion:
-        protocol, transcripts = arm.protocol, self._choir.open(question.voices)
-        if arm.constrained:
-            generation = self._constrained(_language(row, toolbox, arm, barred), transcripts[0])
-        else:
+    def _write(self, arm: CallArm, question: _Question, held: Narrowed, *, n_beams: int) -> Completion:
+        """The greedy text; under a constraint, where beams find one, the text that `n_beams` above 1 find."""
+        transcripts = self._choir.open(question.voices)
+        if not arm.constrained:
+            protocol = arm.protocol
             scanner = StopScanner(
                 protocol.stops(), action=protocol.stop("action"), ends_after_call=True, line=question.label.encode()
             )
             generation = Generation(transcripts[0], self._sampler, scanner, max_tokens=MAX_TOKENS, n_top_logprobs=0)
-        return self._choir.write(generation, transcripts, question.weights)
+            return self._choir.write(generation, transcripts, question.weights)
+        language = _language(arm, held)
+        if n_beams > 1:
+            found = self._choir.find(
+                transcripts[0], Recogniser(language), partial(self._match, language), n_beams=n_beams, max_tokens=MAX_TOKENS
+            )
+            if found is not None:
+                return found
+            transcripts = self._choir.open(question.voices)
+        return self._choir.write(self._constrained(language, transcripts[0]), transcripts, question.weights)
 
     def _choose(self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question) -> Prediction:
         """The likeliest of several calls; of equally likely ones the first, which is the greedy one."""
@@ -187,10 +209,11 @@ class Caller:
         self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question
     ) -> Iterator[tuple[Call, Completion]]:
         """The calls to choose from, the greedy one first."""
-        language = _language(row, toolbox, arm)
+        held = narrow(toolbox, row.question, arm.narrows)
+        language = _language(arm, held)
         plans = [(language, self._sampler)]
         if "tools" in arm.chooses and len(toolbox) > 1:
-            plans += [(_language(row, {name: tool}, arm), self._sampler) for name, tool in toolbox.items()]
+            plans += [(_language(arm, replace(held, tools={name: held.tools[name]})), self._sampler) for name in toolbox]
         if "samples" in arm.chooses:
             settings = [Sampling(temperature=SAMPLE_TEMPERATURE, seed=seed) for seed in range(N_SAMPLES)]
             plans += [(language, self._choir.sampler(each)) for each in settings]
@@ -204,7 +227,7 @@ class Caller:
                 other = replace(arm, arguments=style)
                 asked = self._ask(row, toolbox, other)
                 transcripts = self._choir.open(asked.voices)
-                generation = self._constrained(_language(row, toolbox, other), transcripts[0])
+                generation = self._constrained(_language(other, narrow(toolbox, row.question, other.narrows)), transcripts[0])
                 completion = self._choir.write(generation, transcripts, asked.weights)
                 yield from _as_call(completion, toolbox, other, asked)
 
@@ -224,17 +247,19 @@ class Caller:
     def _constrained(
         self, language: Regular, lead: Transcript, sampler: SamplerLike | None = None
     ) -> ConstrainedGeneration:
-        if self._engine is None:
-            raise SettingsError("The arm is constrained, and no engine was given. Give one from `make_engine`.")
         return ConstrainedGeneration(
-            lead, sampler or self._sampler, Recogniser(language), self._engine.match(language), max_tokens=MAX_TOKENS,
+            lead, sampler or self._sampler, Recogniser(language), self._match(language), max_tokens=MAX_TOKENS,
             n_top_logprobs=0,
         )
 
+    def _match(self, language: Regular) -> Matcher:
+        if self._engine is None:
+            raise SettingsError("The arm is constrained, and no engine was given. Give one from `make_engine`.")
+        return self._engine.match(language)
 
-def _language(row: Row, tools: Signatures, arm: CallArm, barred: Barred = NOTHING_BARRED) -> Regular:
-    """What may be written: one call of a tool, narrowed to the question as the arm says, without the values barred."""
-    held = narrow(tools, row.question, arm.narrows, barred)
+
+def _language(arm: CallArm, held: Narrowed) -> Regular:
+    """What may be written: one call."""
     return action_language(arm.protocol, held.tools, allow_answer=False, grounded=held.grounded)
 
 

@@ -11,7 +11,6 @@ from typing import Literal
 
 from local_react.bench.bfcl_prompt import INSTRUCTIONS, Description
 from local_react.bench.narrowing import Way
-from local_react.bench.voices import N_SEQUENCES
 from local_react.errors import SettingsError
 from local_react.language.protocol import ArgumentStyle, Protocol
 
@@ -32,7 +31,8 @@ class CallArm:
     the exemplars at once. With `chooses`, several calls are written, and the one is taken whose text, as this arm would write
     it, has the highest log-probability in all: the labels, names and brackets that a constraint forces count like any other
     token, so nothing depends on how a candidate came about. A long text pays for each of its tokens; dividing by their number
-    would favour calls that give every optional parameter.
+    would favour calls that give every optional parameter. With `n_beams` above 1, the greedy call settles what is given, and
+    its values are then searched for with so many beams (beams.py).
     """
 
     name: str
@@ -48,6 +48,7 @@ class CallArm:
     guidance: float = 0.0
     n_orders: int = 1
     chooses: tuple[Source, ...] = ()
+    n_beams: int = 1
 
     def __post_init__(self) -> None:
         """Raises SettingsError for what can't be asked."""
@@ -55,6 +56,10 @@ class CallArm:
             raise SettingsError(f"Arm {self.name}: n_exemplars is at least 0, n_orders 1, guidance finite and not below 0.")
         if (self.narrows or self.chooses) and not self.constrained:
             raise SettingsError(f"Arm {self.name}: narrows and chooses need a constraint. Set constrained, too.")
+        if self.n_beams < 1 or (self.n_beams > 1 and (not self.constrained or self.chooses or self.n_voices > 1)):
+            raise SettingsError(
+                f"Arm {self.name}: n_beams is at least 1; more need a constraint and one voice, and leave nothing to choose."
+            )
 
     @property
     def protocol(self) -> Protocol:
@@ -67,11 +72,11 @@ class CallArm:
         return self.n_orders + (1 if self.guidance else 0)
 
     @property
-    def n_sequences(self) -> int:
-        """How many sequences a context needs for this arm."""
-        return N_SEQUENCES * self.n_voices
+    def n_beam_sequences(self) -> int:
+        """How many sequences of a context a search for this arm needs."""
+        return 2 * self.n_beams if self.n_beams > 1 else 0
 
     @property
     def prompting(self) -> CallArm:
         """The arm but for what changes no prompt: arms with the same one read the same."""
-        return replace(self, name="", constrained=True, narrows=(), chooses=())
+        return replace(self, name="", constrained=True, narrows=(), chooses=(), n_beams=1)

@@ -25,7 +25,7 @@ from local_react.bench.items import MODEL_KEYS
 from local_react.bench.narrowing import QUICK_WAYS, VERSION as NARROWING, WAYS
 from local_react.bench.results import Called, ResultsWriter
 from local_react.bench.statistics import Paired, Share, mcnemar, share
-from local_react.bench.voices import Choir
+from local_react.bench.voices import N_SEQUENCES, Choir
 from local_react.decode.engines import make_engine
 from local_react.errors import ContextOverflow, GrammarError, SettingsError, TemplateError, ToolError
 from local_react.form import Form, choose_form
@@ -49,6 +49,7 @@ CALL_ARMS: dict[str, CallArm] = {
         CallArm(name="constrained-narrowed", narrows=WAYS),
         CallArm(name="constrained-narrowed-json", narrows=WAYS, arguments="json"),
         CallArm(name="constrained-best", narrows=WAYS, arguments="json", n_exemplars=12, picks_exemplars=True),
+        CallArm(name="constrained-beams-json", narrows=WAYS, arguments="json", n_beams=4),
         *(CallArm(name=f"chosen-{source}", chooses=(source,)) for source in SOURCES),
         CallArm(name="chosen", chooses=SOURCES),
         CallArm(name="free-chat", constrained=False, chats=True),
@@ -56,14 +57,14 @@ CALL_ARMS: dict[str, CallArm] = {
     )
 }
 """The arms of single calls by name: each way of writing arguments, free and constrained, with and without a thought before;
-those that hold values to the question, in one way, in all that cost little, in all; the best on `live_simple`, which is the
-last of those with twelve exemplars, those first that are written like the row's call; those that choose the likeliest of
-several calls; and two in the turns of a chat."""
+those that hold values to the question, in one way, in all that cost little, in all; the last of those with twelve exemplars,
+those first that are written like the row's call; the same with two and a search for the likeliest values; those that choose
+the likeliest of several calls; and two in the turns of a chat."""
 
 ARGUMENT_ARMS = tuple(name for name, arm in CALL_ARMS.items() if not (arm.narrows or arm.chooses or arm.chats))
 LEADERBOARD_ARMS = (
-    "free-keyword", "constrained-keyword", "constrained-narrowed",
-    "free-json", "constrained-json", "constrained-narrowed-json", "constrained-best",
+    "free-keyword", "constrained-keyword", "constrained-narrowed", "free-json", "constrained-json",
+    "constrained-narrowed-json", "constrained-best", "constrained-beams-json",
 )
 
 BEST = {"simple": (400, 400), "multiple": (200, 200), "live_simple": (256, 258), "live_multiple": (1039, 1053)}
@@ -101,9 +102,10 @@ def run_calls(
     described = model.describe()
     progress = Progress(n_total=len(rows) * len(arms))
     form = choose_form(model) if any(arm.chats for arm in arms) else Form()
-    with model.context(max(arm.n_sequences for arm in arms)) as context:
+    n_beam_sequences = max(arm.n_beam_sequences for arm in arms)
+    with model.context(max(N_SEQUENCES * arm.n_voices for arm in arms) + n_beam_sequences) as context:
         caller = Caller(
-            Choir(context, model.vocabulary), model.vocabulary, context.sampler(Sampling()), clock,
+            Choir(context, model.vocabulary, n_beam_sequences), model.vocabulary, context.sampler(Sampling()), clock,
             make_engine(engine, model.vocabulary), form,
         )
         for arm, row in _in_turns(arms, rows):
@@ -128,6 +130,8 @@ def call_key(model: Mapping[str, Any], arm: CallArm, row: Row, engine: str) -> s
     """What a call is known by: all that can change it. The engine is told of free calls, too, which it doesn't change."""
     settings = asdict(arm)
     del settings["name"]
+    if arm.n_beams == 1:  # so that calls from before there were beams keep their key
+        del settings["n_beams"]
     told = [{name: model.get(name) for name in MODEL_KEYS}, settings, asdict(row), engine]
     told += [NARROWING] if arm.narrows else []
     return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:16]

@@ -121,6 +121,33 @@ def repeated(call: Call, tool: Signature) -> dict[str, str]:
     return found
 
 
+def shaped(held: Narrowed, call: Call) -> Narrowed:
+    """Only calls of the shape of `call`: its tool, its parameters, lists as long, objects with the same fields.
+
+    What can't be given any more, since it would say what another parameter says, is left out.
+    """
+    tool, given = held.tools[call.name], call.arguments
+    parameters, grounded = [], dict(held.grounded)
+    for each in tool.parameters:
+        if each.name not in given:
+            grounded[call.name, each.name] = ()
+        elif grounded.get((call.name, each.name)) != ():
+            each = replace(each, type=_shaped(each.type, given[each.name]), required=True)
+        parameters.append(each)
+    return Narrowed({call.name: replace(tool, parameters=tuple(parameters))}, grounded)
+
+
+def _shaped(type: Type, value: object) -> Type:
+    match type, value:
+        case Array(), (list() | tuple()):
+            return replace(type, min_items=len(value), max_items=len(value))
+        case Object(fields), Mapping():
+            kept = (replace(each, type=_shaped(each.type, value[each.name]), required=True)
+                    for each in fields if each.name in value)
+            return replace(type, fields=tuple(kept))
+    return type
+
+
 def _told(value: object) -> str:
     """What a value says: numbers and texts alike in their plain spelling, and 3.0 like 3."""
     return str(int(value) if isinstance(value, float) and value.is_integer() else value).casefold()

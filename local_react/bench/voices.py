@@ -9,17 +9,21 @@ which any number of texts are written or scored.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from local_react.bench.beams import BeamSearch
 from local_react.decode.completion import Completion
-from local_react.decode.generate import ContextLike, Generation, SamplerLike, VocabularyLike
+from local_react.decode.constraint import Matcher
+from local_react.decode.generate import ContextLike, Generation, SamplerLike
 from local_react.decode.transcript import Transcript
 from local_react.errors import ContextOverflow, SettingsError
+from local_react.language.derivative import Recogniser
 from local_react.llama.context import Chunk
 from local_react.llama.sampling import Sampling, logprobs
+from local_react.llama.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +43,13 @@ class Choir:
     """Writes texts on one context, with up to a third as many voices as it has sequences.
 
     What the last voices had in the context is kept if the new ones can use all of it, and is dropped otherwise: sums depend on
-    the cells of the cache in which tokens lie, so only this way a text doesn't depend on what was asked before.
+    the cells of the cache in which tokens lie, so only this way a text doesn't depend on what was asked before. The last
+    `n_beam_sequences` of the context's sequences are kept for searches, two for each beam.
     """
 
-    def __init__(self, context: ContextLike, vocabulary: VocabularyLike) -> None:
+    def __init__(self, context: ContextLike, vocabulary: Vocabulary, n_beam_sequences: int = 0) -> None:
         self._context = context
+        self._n_beam_sequences = n_beam_sequences
         self._vocabulary = vocabulary
         self._prefixes: list[tuple[int, ...]] = []
         self._prompts: list[tuple[int, ...]] = []
@@ -53,7 +59,7 @@ class Choir:
     @property
     def n_voices(self) -> int:
         """How many voices there is room for."""
-        return self._context.n_parallel // N_SEQUENCES
+        return (self._context.n_parallel - self._n_beam_sequences) // N_SEQUENCES
 
     def sampler(self, settings: Sampling) -> SamplerLike:
         """A new sampler on the context."""
@@ -111,6 +117,18 @@ class Choir:
             transcript.n_evaluated += len(given)
             del left[: len(given)]
         return total
+
+    def find(
+        self, transcript: Transcript, start: Recogniser, match: Callable[[], Matcher], *, n_beams: int, max_tokens: int
+    ) -> Completion | None:
+        """The text that a beam search finds behind a transcript, as `BeamSearch.find` does."""
+        if 2 * n_beams > self._n_beam_sequences:
+            raise SettingsError(f"There is room for {self._n_beam_sequences // 2} beams, and {n_beams} are asked for.")
+        self._settle(transcript)
+        end = self._context.n_parallel + 1
+        return BeamSearch(self._context, self._vocabulary, range(end - 2 * n_beams, end)).find(
+            transcript, start, match, max_tokens
+        )
 
     def _begin(self, number: int, voice: Voice) -> Transcript:
         transcript, window = Transcript(_written(number)), self._context.window

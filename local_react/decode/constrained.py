@@ -40,6 +40,24 @@ def exit_cost(place: Recogniser, vocabulary: Vocabulary) -> int:
     return len(vocabulary.tokenize(place.shortest())) + SLACK
 
 
+def spell(place: Recogniser, piece: bytes, forced: bytes, vocabulary: Vocabulary) -> list[int]:
+    """The canonical ids of `piece`, which comes at `place`, and as much of the text forced behind it as is settled.
+
+    None if that is no more than `piece`. The last token isn't settled while the text goes on and some longer token might
+    stand there.
+    """
+    if not forced:
+        return []
+    ids = vocabulary.tokenize(piece + forced)
+    last = vocabulary.piece(ids[-1])
+    before = place.feed(vocabulary.join(ids[:-1]))
+    behind = before.feed(last)
+    following = [byte for byte in range(256) if behind.allows(byte)]
+    if any(not before.feed(longer).is_dead for longer in vocabulary.longer_pieces(last, following)):
+        ids.pop()
+    return ids if sum(len(vocabulary.piece(id)) for id in ids) > len(piece) else []
+
+
 class ConstrainedGeneration(Generation):
     """One completion in a language, from `place` on; `matcher` is the engine's state there.
 
@@ -72,7 +90,7 @@ class ConstrainedGeneration(Generation):
             raise ContextOverflow("The shortest call", needed=needed, available=self._n_left, window=window)
         forced = self._place.forced()
         if forced:
-            self._append(self._spell(b"", forced, vocabulary), [], "forced", vocabulary)
+            self._append(spell(self._place, b"", forced, vocabulary), [], "forced", vocabulary)
 
     def advance(self, row: int, context: ContextLike, vocabulary: Vocabulary) -> None:
         """Draw a token that the language allows, and append it with the text that it forces; or take the way out."""
@@ -83,7 +101,7 @@ class ConstrainedGeneration(Generation):
         piece = vocabulary.piece(drawn.token)
         place = self._place.feed(piece)
         if not self._is_out_of_reach(place, vocabulary):
-            ids = self._spell(piece, place.forced(), vocabulary) or [drawn.token]
+            ids = spell(self._place, piece, place.forced(), vocabulary) or [drawn.token]
             self._append(ids, [replace(drawn, token=ids[0])], "forced", vocabulary)
         elif self._place.accepts:
             self._finish("constraint")
@@ -95,23 +113,6 @@ class ConstrainedGeneration(Generation):
         n_left = self._n_left - 1
         # A token holds at least a byte, so most of the time nothing has to be tokenized.
         return len(place.shortest()) + SLACK > n_left and exit_cost(place, vocabulary) > n_left
-
-    def _spell(self, piece: bytes, forced: bytes, vocabulary: Vocabulary) -> list[int]:
-        """The canonical ids of `piece` and as much of the forced text behind it as is settled; none if that is no more
-        than `piece`.
-
-        The last token isn't settled while the text goes on and some longer token might stand there.
-        """
-        if not forced:
-            return []
-        ids = vocabulary.tokenize(piece + forced)
-        last = vocabulary.piece(ids[-1])
-        before = self._place.feed(vocabulary.join(ids[:-1]))
-        behind = before.feed(last)
-        following = [byte for byte in range(256) if behind.allows(byte)]
-        if any(not before.feed(longer).is_dead for longer in vocabulary.longer_pieces(last, following)):
-            ids.pop()
-        return ids if sum(len(vocabulary.piece(id)) for id in ids) > len(piece) else []
 
     def _append(
         self, ids: list[int], drawn: list[TokenChoice], origin: Literal["forced", "exit"], vocabulary: Vocabulary

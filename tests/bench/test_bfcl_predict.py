@@ -10,7 +10,7 @@ from local_react.bench.bfcl import Row, judge_row, row_toolbox
 from local_react.bench.bfcl_predict import Caller
 from local_react.bench.call_arm import CallArm
 from local_react.bench.narrowing import WAYS
-from local_react.bench.voices import Choir
+from local_react.bench.voices import N_SEQUENCES, Choir
 from local_react.decode.engines import make_engine
 from local_react.errors import SettingsError
 from local_react.form import Form
@@ -52,9 +52,10 @@ ARMS = [
 
 
 def predict(model, arms, rows=(ROW,)):
-    with model.context(max(arm.n_sequences for arm in arms)) as context:
+    n_beam_sequences = max(arm.n_beam_sequences for arm in arms)
+    with model.context(N_SEQUENCES * max(arm.n_voices for arm in arms) + n_beam_sequences) as context:
         caller = Caller(
-            Choir(context, model.vocabulary), model.vocabulary, context.sampler(Sampling()), iter(range(10**6)).__next__,
+            Choir(context, model.vocabulary, n_beam_sequences), model.vocabulary, context.sampler(Sampling()), iter(range(10**6)).__next__,
             make_engine("llguidance", model.vocabulary), Form(template=ChatTemplate(CHATML)),
         )
         return [caller.predict(row, arm) for arm in arms for row in rows]
@@ -154,7 +155,7 @@ def test_of_one_tool_alone_there_is_one_greedy_call(tiny_model):
     ("arm", "said"), [(CallArm(name="x"), "no engine"), (CallArm(name="x", constrained=False, chats=True), "no form")]
 )
 def test_what_an_arm_lacks_is_said(tiny_model, arm, said):
-    with tiny_model.context(arm.n_sequences) as context:
+    with tiny_model.context(N_SEQUENCES) as context:
         caller = Caller(Choir(context, tiny_model.vocabulary), tiny_model.vocabulary, context.sampler(Sampling()), lambda: 0.0)
         with pytest.raises(SettingsError, match=said):
             caller.predict(ROW, arm)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from local_react.bench.narrowing import WAYS, narrow, numbers_in, repeated
+from local_react.bench.narrowing import WAYS, narrow, numbers_in, repeated, shaped
+from local_react.language.derivative import accepts
 from local_react.language.fit import UNFIT, fit_exactly
 from local_react.language.grammar import action_language
+from local_react.language.prompt import write_action
 from local_react.language.protocol import Protocol
 from local_react.language.regular import EMPTY
 from local_react.language.signature import Parameter, Signature
@@ -219,3 +221,35 @@ def test_any_question_leaves_a_language_within_the_tools_own(types, question, wa
             assert all(fit_exactly(value, own.type) is not UNFIT for value in narrow_one.type.values)
     language = action_language(Protocol(), narrowed.tools, allow_answer=False, grounded=narrowed.grounded)
     assert language is not EMPTY
+
+
+PLACE = Object((Field("city", Text(), required=False), Field("zip", Text(), required=False)))
+SHAPES = [
+    ({"who": "Ann", "n": 3}, [{"who": "Bob", "n": 4}], [{"who": "Ann"}, {"n": 3}, {"who": "Ann", "n": 3, "tags": ["x"]}]),
+    ({"tags": ["a", "b"]}, [{"tags": ["c", "d"]}], [{"tags": ["a"]}, {"tags": ["a", "b", "c"]}, {}]),
+    ({"at": {"city": "Bonn"}}, [{"at": {"city": "Lyon"}}], [{"at": {}}, {"at": {"zip": "1"}}, {"at": {"city": "a", "zip": "b"}}]),
+    ({}, [{}], [{"n": 3}]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "alike", "others"), SHAPES)
+def test_a_shape_has_the_same_parameters_items_and_fields(given, alike, others):
+    tools = tool(
+        *(Parameter(name, type, required=False) for name, type in (
+            ("who", Text()), ("n", Integer()), ("tags", Array(Text())), ("at", PLACE)
+        ))
+    )  # fmt: skip
+    held = shaped(narrow(tools, "", ()), Call("f", given))
+    protocol = Protocol(arguments="json")
+    language = action_language(protocol, held.tools, allow_answer=False, grounded=held.grounded)
+    for arguments, fits in ((given, True), *((one, True) for one in alike), *((one, False) for one in others)):
+        line = write_action(Call("f", arguments), protocol, tools, 1)
+        assert accepts(language, line.removeprefix(protocol.label("action", 1))) == fits, line
+
+
+def test_a_shape_leaves_out_what_would_say_a_thing_twice():
+    tools = tool(Parameter("a", Text()), Parameter("b", Text(), required=False))
+    call = Call("f", {"a": "Lyon", "b": "Lyon"})
+    held = shaped(narrow(tools, "From Lyon.", WAYS, {("f", name): {value} for name, value in repeated(call, tools["f"]).items()}), call)
+    language = action_language(Protocol(arguments="json"), held.tools, allow_answer=False, grounded=held.grounded)
+    assert accepts(language, ' f[{"a": "Lyon"}]') and not accepts(language, ' f[{"a": "Lyon", "b": "Lyon"}]')
