@@ -90,7 +90,7 @@ def read_rows(path: str | Path) -> list[Row]:
 def _lines(path: Path, remedy: str) -> list[tuple[str, str]]:
     """The lines that aren't blank, each with where it stands."""
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")  # and at no other sign: texts may hold U+2028
+        lines = path.read_text(encoding="utf-8-sig").split("\n")  # and at no other sign: texts may hold U+2028
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} can't be read: {error}. {remedy}") from error
     return [(f"{path}, line {number}", line) for number, line in enumerate(lines, 1) if line.strip()]

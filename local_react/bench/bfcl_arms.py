@@ -31,7 +31,7 @@ else:
 def read_arms(path: str | Path) -> dict[str, CallArm]:
     """The arms in a TOML file, by name. Raises SettingsError for what can't be used."""
     try:
-        values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        values = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} can't be read: {error}. Give a TOML file with arms.") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:

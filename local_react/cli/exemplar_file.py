@@ -18,7 +18,7 @@ from local_react.language.step import Answer, Call, Observation, Step
 def read_exemplars(path: str) -> tuple[Exemplar, ...]:
     """The exemplars in a file. Raises PromptError, which says where something is wrong."""
     try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        found = json.loads(Path(path).read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise PromptError(f"{path} can't be read: {error.strerror}. Give a JSON file, default or none.") from error
     except (ValueError, RecursionError) as error:

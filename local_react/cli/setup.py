@@ -90,7 +90,7 @@ def _read_instructions(given: str | None) -> str | None:
     if given is None or not given.startswith("@"):
         return given
     try:
-        return Path(given[1:]).read_text(encoding="utf-8")
+        return Path(given[1:]).read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         raise PromptError(f"The instructions in {given[1:]} can't be read: {error}.") from error
 
@@ -140,7 +140,7 @@ def default_model() -> str:
 
 def _read_script(path: str, n_ctx: int | None) -> ScriptedModel:
     try:
-        script = json.loads(Path(path).read_text(encoding="utf-8"))
+        script = json.loads(Path(path).read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise SettingsError(f"The script {path} can't be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:

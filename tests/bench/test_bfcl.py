@@ -153,6 +153,12 @@ def test_what_is_no_row_is_refused_with_its_line(tmp_path, line, said):
     assert said in str(caught.value)
 
 
+def test_a_mark_of_the_byte_order_before_the_first_line_is_no_part_of_it(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(ROW).encode())
+    assert len(read_rows(path)) == 1
+
+
 def test_blank_lines_are_skipped_and_the_file_names_the_category(tmp_path):
     path = tmp_path / "mine.jsonl"
     path.write_text(f"\n{json.dumps(ROW)}\n\n", encoding="utf-8")

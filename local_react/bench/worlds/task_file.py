@@ -78,7 +78,7 @@ def read_tasks(path: str | Path) -> GivenTasks:
     """The tasks of a file. Raises SettingsError, with the line's number, for what is no task."""
     path = Path(path)
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")  # and at no other sign: texts may hold U+2028
+        lines = path.read_text(encoding="utf-8-sig").split("\n")  # and at no other sign: texts may hold U+2028
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} can't be read: {error}. Give a .jsonl file with a task on each line.") from error
     tasks: dict[str, Task] = {}

@@ -63,6 +63,12 @@ def test_the_example_in_the_error_messages_is_a_task(write):
     assert world.exemplars() == WITHOUT_TOOLS
 
 
+def test_a_mark_of_the_byte_order_before_the_first_line_is_no_part_of_it(write):
+    path = write(FULL)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert [task.id for task in read_tasks(path).tasks] == ["first"]
+
+
 def test_the_tasks_of_a_file_come_in_its_order_under_any_seed(write):
     world = make_world(str(write(*({"question": f"{n}?", "answers": ["x"]} for n in range(5)))))
     assert [task.question for task in world.tasks(3, seed=9)] == ["0?", "1?", "2?"]
