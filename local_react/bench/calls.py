@@ -67,6 +67,12 @@ LEADERBOARD_ARMS = (
     "constrained-narrowed-json", "constrained-best", "constrained-beams-json",
 )
 
+STEPS_BEYOND = (
+    ("constrained-keyword", "constrained-narrowed"), ("constrained-json", "constrained-narrowed-json"),
+    ("constrained-narrowed-json", "constrained-best"), ("constrained-narrowed-json", "constrained-beams-json"),
+)
+"""Arms that differ in one thing: values held to the question, more exemplars, a search."""
+
 BEST = {"simple": (400, 400), "multiple": (200, 200), "live_simple": (256, 258), "live_multiple": (1039, 1053)}
 """What is within reach under the functions' own types, of how many rows: some rows can't be passed by anyone."""
 
@@ -146,10 +152,10 @@ def find_call_arm(name: str, own: Mapping[str, CallArm] | None = None) -> CallAr
 
 
 def call_pairs(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Each free arm with the constrained one that is like it, where both are there."""
+    """The arms to compare, of these: each free one with the constrained one that is like it, and each step beyond that."""
     known = list(names)
     pairs = [(name, name.replace("free", "constrained", 1)) for name in known if name.startswith("free")]
-    return [pair for pair in pairs if pair[1] in known]
+    return [pair for pair in (*pairs, *STEPS_BEYOND) if set(pair) <= set(known)]
 
 
 def score_calls(calls: Iterable[Called]) -> list[CallScore]:

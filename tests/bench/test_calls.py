@@ -15,7 +15,9 @@ from local_react.bench.calls import (
     ARGUMENT_ARMS,
     CALL_ARMS,
     LEADERBOARD_ARMS,
+    STEPS_BEYOND,
     call_key,
+    call_pairs,
     compare_calls,
     find_call_arm,
     run_calls,
@@ -143,6 +145,18 @@ def test_the_arms_cover_every_style_free_and_constrained_with_and_without_a_thou
     assert len(seen) == 12
     with pytest.raises(SettingsError, match="no arm of single calls called 'bogus'"):
         find_call_arm("bogus")
+
+
+def test_what_differs_in_one_thing_is_compared():
+    names = ["constrained-json", "free-json", "own", "constrained-narrowed-json", "free-positional"]
+    assert call_pairs(names) == [("free-json", "constrained-json"), ("constrained-json", "constrained-narrowed-json")]
+    assert {name for pair in STEPS_BEYOND for name in pair} <= set(CALL_ARMS)
+
+
+def test_calls_from_before_there_were_beams_keep_their_key():
+    model, arm = {"sha256": "m"}, CALL_ARMS["constrained-json"]
+    assert call_key(model, arm, ROWS[0], "llguidance") == "075726b348a24800"
+    assert call_key(model, replace(arm, n_beams=2), ROWS[0], "llguidance") != "075726b348a24800"
 
 
 def test_an_arm_of_ones_own_goes_before_a_named_one():
