@@ -1,19 +1,19 @@
-"""Beam search in a language: of the texts that a constraint admits, one that is likely as a whole.
+"""Beam search in a language: the texts of a constraint that are likely, beside the one that greedy decoding finds.
 
 Masked greedy decoding takes the likeliest token that is allowed, and pays later for what must follow it: held to spans of
-"with Johnny Depp in the cast", a model that would rather go on than close the quotation mark writes all of them, though
-the closed text is likelier in all. A beam of the likeliest beginnings finds that one.
+"a film with Johnny Depp in the cast", a model that would rather go on than close the quotation mark writes the whole end of
+the sentence, though the text that ends behind the name is likelier. Beams find that one as well.
 
-What counts is the log-probability of the tokens that were chosen, under the model and before any mask. Text that the
-language forces is appended and not counted, so texts should only be compared where the same is forced: in a language whose
-calls all have one shape. Beginnings of the same text count once, however they are cut into tokens. The search ends where a
-whole text is likelier than each beginning that is left, since probabilities only fall.
+They are led by the log-probability of the tokens that are chosen, under the model and before any mask. Text that the language
+forces is appended without a look at it, so whoever chooses among the texts should compare the whole of them. Beginnings of
+the same text count once, however they are cut into tokens.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 import numpy as np
 
@@ -48,48 +48,61 @@ class Beam:
 
 
 class BeamSearch:
-    """Searches on one context. `sequences` are two for each beam: those of one step, and those of the next."""
+    """One search on a context. `sequences` are two for each beam: those of one step, and those of the next."""
 
     def __init__(self, context: ContextLike, vocabulary: Vocabulary, sequences: Sequence[int]) -> None:
         self._context = context
         self._vocabulary = vocabulary
         self._n_beams = len(sequences) // 2
         self._sequences = (sequences[: self._n_beams], sequences[self._n_beams :])
-        self._n_evaluated = self._n_decode_calls = 0
+        self._n_evaluated = self._n_decode_calls = self._n_masks = 0
 
     def find(
         self, transcript: Transcript, start: Recogniser, match: Callable[[], Matcher], max_tokens: int
-    ) -> Completion | None:
-        """The likeliest text found behind a transcript, all of whose ids but the last are in the context.
+    ) -> list[Completion]:
+        """As many likely texts as there are beams at most, the likeliest first; none where all are longer than `max_tokens`.
 
-        `match` gives a new matcher at `start`. A text ends where its language has nothing more to say. None where none of at
-        most `max_tokens` tokens was found.
+        They come behind a transcript, all of whose ids but the last are in the context; it can't be written on afterwards.
+        `match` gives a new matcher at `start`. A text ends where its language has nothing more to say. Ends where so many
+        whole texts are likelier than each beginning that is left, since probabilities only fall. The counts of each
+        completion are those of the whole search, but for its own tokens. Raises ConstraintError and DecodeError.
         """
-        n_most = min(max_tokens, self._context.window - len(transcript))
+        try:
+            found = self._find(transcript, start, match, min(max_tokens, self._context.window - len(transcript)))
+        finally:
+            for sequence in (*self._sequences[0], *self._sequences[1]):
+                self._context.clear(sequence)
+        return [
+            Completion(
+                text=beam.text.decode(), reason="constraint", label="", pieces=tuple(map(self._vocabulary.piece, beam.ids)),
+                n_sampled=len(beam.chosen), n_forced=len(beam.ids) - len(beam.chosen), n_evaluated=self._n_evaluated,
+                n_decode_calls=self._n_decode_calls, n_masks=self._n_masks, logprobs=beam.chosen,
+            )
+            for beam in found
+        ]
+
+    def _find(
+        self, transcript: Transcript, start: Recogniser, match: Callable[[], Matcher], max_ids: int
+    ) -> list[Beam]:
         ids = tuple(spell(start, b"", start.forced(), self._vocabulary))
         text = self._vocabulary.join(ids)
-        beams, places = [Beam(ids, text, start.feed(text))], [transcript.sequence]
-        self._n_evaluated = self._n_decode_calls = 0
+        first = Beam(ids, text, start.feed(text))
+        if first.place.is_complete or len(ids) > max_ids:
+            return [first] if len(ids) <= max_ids else []
+        beams, sequences, whole = [first], [transcript.sequence], []
         rows = self._decode([Chunk(transcript.sequence, (*transcript.pending(1), *ids), transcript.n_held, True)])
-        transcript.n_held += 1
-        best = beams[0] if beams[0].place.is_complete else None
-        for step in range(n_most):
+        n_steps = 0
+        while beams:
             grown = [each for number, row in enumerate(rows) for each in self._grow(beams[number], number, row, match())]
-            fitting = [each for each in grown if len(each.ids) <= n_most]
-            whole = [each for each in fitting if each.place.is_complete]
-            best = max(whole if best is None else [best, *whole], key=_logprob, default=None)
+            fitting = [each for each in grown if len(each.ids) <= max_ids]
+            whole = self._keep([*whole, *(each for each in fitting if each.place.is_complete)])
             beams = self._keep([each for each in fitting if not each.place.is_complete])
-            if not beams or (best is not None and best.logprob >= beams[0].logprob):
+            if beams and len(whole) == self._n_beams and whole[-1].logprob >= beams[0].logprob:
                 break
-            places, rows = self._go_on(beams, places, self._sequences[step % 2], len(transcript))
-        for sequence in (*self._sequences[0], *self._sequences[1]):
-            self._context.clear(sequence)
-        return None if best is None else Completion(
-            text=best.text.decode("utf-8", "replace"), reason="constraint", label="",
-            pieces=tuple(map(self._vocabulary.piece, best.ids)),
-            n_sampled=len(best.chosen), n_forced=max(len(best.ids) - len(best.chosen), 0),
-            n_evaluated=self._n_evaluated, n_decode_calls=self._n_decode_calls, logprobs=best.chosen,
-        )
+            if beams:
+                sequences, rows = self._go_on(beams, sequences, self._sequences[n_steps % 2], len(transcript))
+            n_steps += 1
+        return whole
 
     def _grow(self, beam: Beam, number: int, row: int, matcher: Matcher) -> Iterator[Beam]:
         """The likeliest ways to go on from a beam by one token, and the text that it forces."""
@@ -98,24 +111,28 @@ class BeamSearch:
         total = float(highest + np.log(np.exp(logits - highest).sum()))
         matcher.advance(beam.ids)
         matcher.mask(logits)
-        n_most = min(2 * self._n_beams, logits.size)
-        for token in map(int, np.argpartition(logits, -n_most)[-n_most:]):
-            if np.isneginf(logits[token]) or self._vocabulary.is_end(token):
+        logits[self._vocabulary.end_list] = -np.inf
+        self._n_masks += 1
+        # Twice as many as are kept: some spell the same text.
+        n_best = min(2 * self._n_beams, logits.size)
+        for token in map(int, np.argpartition(logits, -n_best)[-n_best:]):
+            if np.isneginf(logits[token]):
                 continue
             piece = self._vocabulary.piece(token)
             place = beam.place.feed(piece)
-            if not place.is_dead:
-                ids = spell(beam.place, piece, place.forced(), self._vocabulary) or [token]
-                text = self._vocabulary.join(ids)
-                chosen = TokenLogprob(token, float(logits[token]) - total, ())
-                yield Beam(
-                    (*beam.ids, *ids), beam.text + text, beam.place.feed(text), (*beam.chosen, chosen), number, len(beam.ids)
-                )
+            if place.is_dead:
+                continue
+            ids = spell(beam.place, piece, place.forced(), self._vocabulary) or [token]
+            text = self._vocabulary.join(ids)
+            chosen = TokenLogprob(token, float(logits[token]) - total, ())
+            yield Beam(
+                (*beam.ids, *ids), beam.text + text, beam.place.feed(text), (*beam.chosen, chosen), number, len(beam.ids)
+            )
 
     def _keep(self, grown: Sequence[Beam]) -> list[Beam]:
         """The likeliest beams, of those with the same text one."""
         kept: dict[bytes, Beam] = {}
-        for beam in sorted(grown, key=_logprob, reverse=True):
+        for beam in sorted(grown, key=attrgetter("logprob"), reverse=True):
             kept.setdefault(beam.text, beam)
         return list(kept.values())[: self._n_beams]
 
@@ -145,7 +162,3 @@ class BeamSearch:
             chunks = [replace(each, ids=each.ids[-1:], position=each.position + len(each.ids) - 1) for each in chunks]
         self._n_decode_calls += 1
         return self._context.decode(chunks)
-
-
-def _logprob(beam: Beam) -> float:
-    return beam.logprob

@@ -15,9 +15,8 @@ from functools import partial
 from typing import get_args
 
 from local_react.bench.bfcl import Row, row_toolbox
-from local_react.bench.bfcl_exemplars import CallExemplar, choose_exemplars
-from local_react.bench.bfcl_prompt import SHARED, call_prompt
-from local_react.bench.call_arm import CallArm
+from local_react.bench.bfcl_voices import row_voices
+from local_react.bench.call_arm import N_BEAMS, CallArm
 from local_react.bench.narrowing import Narrowed, narrow, repeated, shaped
 from local_react.bench.voices import Choir, Voice
 from local_react.decode.completion import Completion
@@ -27,11 +26,11 @@ from local_react.decode.generate import Generation, SamplerLike
 from local_react.decode.stop import StopScanner
 from local_react.decode.transcript import Transcript
 from local_react.errors import SettingsError
-from local_react.form import Form, encode, encode_pieces
+from local_react.form import Form
 from local_react.language.derivative import Recogniser
 from local_react.language.grammar import action_language
 from local_react.language.parse import parse_step
-from local_react.language.prompt import Prompt, write_action
+from local_react.language.prompt import write_action
 from local_react.language.protocol import ArgumentStyle, Protocol
 from local_react.language.regular import Regular
 from local_react.language.signature import Signatures
@@ -45,14 +44,10 @@ MAX_TOKENS = 256
 MAX_THOUGHT_TOKENS = 64
 
 MAX_VERSIONS = 8
-"""So many times a call is written, at most, until it says nothing twice; as many times again where it is searched for."""
+"""So many times a call is written, at most, until it says nothing twice."""
 
 N_SAMPLES, SAMPLE_TEMPERATURE = 4, 0.7
 """How many candidates are drawn, and how, in arms that choose among samples."""
-
-EMPTY_QUESTION = "(none)"
-"""What stands for the question in the voice that doesn't see it."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
@@ -109,13 +104,15 @@ class Caller:
         started = self._clock()
         toolbox = row_toolbox(row)
         question = self._ask(row, toolbox, arm)
-        prediction = (self._choose if arm.chooses else self._predict)(row, toolbox, arm, question)
+        prediction, held = self._greedy(row, toolbox, arm, question)
+        if arm.chooses and isinstance(prediction.action, Call):
+            prediction = self._choose(row, toolbox, arm, question, prediction, held)
         return replace(prediction, seconds=self._clock() - started)
 
     def _ask(self, row: Row, toolbox: Signatures, arm: CallArm) -> _Question:
         """Put a row to the model, with a thought written where the arm thinks under a constraint."""
         protocol = arm.protocol
-        voices = [self._voice(prompt, arm, weight) for prompt, weight in _prompts(row, toolbox, arm)]
+        voices = row_voices(row, toolbox, arm, self._vocabulary, self._form)
         label = protocol.label(protocol.opening, 1)
         asked = _Question(voices, label, None, len(voices[0].prefix) + len(voices[0].own))
         return self._think(asked, protocol) if arm.constrained and arm.thinks else asked
@@ -131,26 +128,16 @@ class Caller:
         voices = [replace(voice, own=(*voice.own, *behind)) for voice in question.voices]
         return replace(question, voices=voices, label=label, thought=thought)
 
-    def _predict(self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question) -> Prediction:
-        """The greedy call, or the one of its shape that a beam search finds."""
-        greedy = self._settle(row, toolbox, arm, question, None)
-        if arm.n_beams == 1 or not isinstance(greedy.action, Call):
-            return greedy
-        found = self._settle(row, toolbox, arm, question, greedy.action)
-        return replace(found, n_sampled=greedy.n_sampled + found.n_sampled, n_forced=greedy.n_forced + found.n_forced)
-
-    def _settle(
-        self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question, shape: Call | None
-    ) -> Prediction:
-        """The call that is written, of that shape if one is given; written again without what it says twice, where the arm
-        says each thing once."""
+    def _greedy(
+        self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question
+    ) -> tuple[Prediction, Narrowed]:
+        """The one call that is written, and what it was held to; written again without what it says twice, where the arm says
+        each thing once."""
         barred: dict[tuple[str, str], frozenset[str]] = {}
         n_sampled = n_forced = 0
         for _ in range(MAX_VERSIONS):
             held = narrow(toolbox, row.question, arm.narrows, barred)
-            completion = self._write(
-                arm, question, held if shape is None else shaped(held, shape), n_beams=1 if shape is None else arm.n_beams
-            )
+            completion = self._write(arm, question, held)
             action = _read(completion, toolbox, arm, question)
             n_sampled, n_forced = n_sampled + completion.n_sampled, n_forced + completion.n_forced
             if "once" not in arm.narrows or not isinstance(action, Call):
@@ -160,95 +147,83 @@ class Caller:
                 barred[action.name, name] = barred.get((action.name, name), frozenset()) | {value}
             if barred == before:
                 break
-        return Prediction(
+        prediction = Prediction(
             row_id=row.id, action=action, text=completion.text, thought=question.thought or action.thought,
             n_prompt=question.n_prompt, n_sampled=n_sampled, n_forced=n_forced,
             logprob=sum(token.logprob for token in completion.logprobs), seconds=0.0,
         )
+        return prediction, held
 
-    def _write(self, arm: CallArm, question: _Question, held: Narrowed, *, n_beams: int) -> Completion:
-        """The greedy text; under a constraint, where beams find one, the text that `n_beams` above 1 find."""
-        transcripts = self._choir.open(question.voices)
-        if not arm.constrained:
-            protocol = arm.protocol
+    def _write(
+        self, arm: CallArm, question: _Question, held: Narrowed, sampler: SamplerLike | None = None
+    ) -> Completion:
+        """A text behind a question; a call within `held` where the arm is constrained."""
+        protocol, transcripts = arm.protocol, self._choir.open(question.voices)
+        if arm.constrained:
+            generation: Generation = self._constrained(_language(arm, held), transcripts[0], sampler or self._sampler)
+        else:
             scanner = StopScanner(
                 protocol.stops(), action=protocol.stop("action"), ends_after_call=True, line=question.label.encode()
             )
             generation = Generation(transcripts[0], self._sampler, scanner, max_tokens=MAX_TOKENS, n_top_logprobs=0)
-            return self._choir.write(generation, transcripts, question.weights)
-        language = _language(arm, held)
-        if n_beams > 1:
-            found = self._choir.find(
-                transcripts[0], Recogniser(language), partial(self._match, language), n_beams=n_beams, max_tokens=MAX_TOKENS
-            )
-            if found is not None:
-                return found
-            transcripts = self._choir.open(question.voices)
-        return self._choir.write(self._constrained(language, transcripts[0]), transcripts, question.weights)
+        return self._choir.write(generation, transcripts, question.weights)
 
-    def _choose(self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question) -> Prediction:
+    def _choose(
+        self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question, greedy: Prediction, held: Narrowed
+    ) -> Prediction:
         """The likeliest of several calls; of equally likely ones the first, which is the greedy one."""
-        written = list(self._candidates(row, toolbox, arm, question))
-        calls: dict[str, Call] = {}
-        for call, _ in written:
-            calls.setdefault(_ballot(call), call)
+        assert isinstance(greedy.action, Call)
+        calls = {_ballot(greedy.action): greedy.action}
+        n_sampled, n_forced = greedy.n_sampled, greedy.n_forced
+        for call, completion in self._candidates(row, toolbox, arm, question, greedy.action, held):
+            n_sampled, n_forced = n_sampled + completion.n_sampled, n_forced + completion.n_forced
+            if "once" not in arm.narrows or not repeated(call, toolbox[call.name]):
+                calls.setdefault(_ballot(call), call)
         scored: list[tuple[float, str, Call]] = []
         for call in calls.values():
             text = write_action(call, arm.protocol, toolbox, 1).removeprefix(arm.protocol.label("action", 1))
             logprob = self._choir.score(self._choir.open(question.voices), question.weights, self._vocabulary.tokenize(text))
             scored.append((logprob, text, call))
         logprob, text, call = max(scored, key=lambda each: each[0])
-        return Prediction(
-            row_id=row.id, action=call, text=text, thought=question.thought, n_prompt=question.n_prompt,
-            n_sampled=sum(completion.n_sampled for _, completion in written),
-            n_forced=sum(completion.n_forced for _, completion in written),
-            logprob=logprob, seconds=0.0, n_candidates=len(calls),
+        return replace(
+            greedy, action=call, text=text, thought=question.thought, n_sampled=n_sampled, n_forced=n_forced,
+            logprob=logprob, n_candidates=len(calls),
         )
 
     def _candidates(
-        self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question
+        self, row: Row, toolbox: Signatures, arm: CallArm, question: _Question, greedy: Call, held: Narrowed
     ) -> Iterator[tuple[Call, Completion]]:
-        """The calls to choose from, the greedy one first."""
-        held = narrow(toolbox, row.question, arm.narrows)
-        language = _language(arm, held)
-        plans = [(language, self._sampler)]
+        """The calls to choose from beside the greedy one."""
         if "tools" in arm.chooses and len(toolbox) > 1:
-            plans += [(_language(arm, replace(held, tools={name: held.tools[name]})), self._sampler) for name in toolbox]
+            for name in toolbox:
+                completion = self._write(arm, question, replace(held, tools={name: held.tools[name]}))
+                yield from _as_call(completion, toolbox, arm, question)
         if "samples" in arm.chooses:
-            settings = [Sampling(temperature=SAMPLE_TEMPERATURE, seed=seed) for seed in range(N_SAMPLES)]
-            plans += [(language, self._choir.sampler(each)) for each in settings]
-        for chosen, sampler in plans:
-            transcripts = self._choir.open(question.voices)
-            completion = self._choir.write(self._constrained(chosen, transcripts[0], sampler), transcripts, question.weights)
-            yield from _as_call(completion, toolbox, arm, question)
+            for seed in range(N_SAMPLES):
+                sampler = self._choir.sampler(Sampling(temperature=SAMPLE_TEMPERATURE, seed=seed))
+                yield from _as_call(self._write(arm, question, held, sampler), toolbox, arm, question)
         if "encodings" in arm.chooses:
-            others = [style for style in get_args(ArgumentStyle) if style != arm.arguments]
-            for style in others:
-                other = replace(arm, arguments=style)
-                asked = self._ask(row, toolbox, other)
-                transcripts = self._choir.open(asked.voices)
-                generation = self._constrained(_language(other, narrow(toolbox, row.question, other.narrows)), transcripts[0])
-                completion = self._choir.write(generation, transcripts, asked.weights)
-                yield from _as_call(completion, toolbox, other, asked)
+            for style in get_args(ArgumentStyle):
+                if style != arm.arguments:
+                    other = replace(arm, arguments=style)
+                    asked = self._ask(row, toolbox, other)
+                    yield from _as_call(self._write(other, asked, held), toolbox, other, asked)
+        if "beams" in arm.chooses:
+            for completion in self._search(arm, question, shaped(held, greedy)):
+                yield from _as_call(completion, toolbox, arm, question)
 
-    def _voice(self, prompt: Prompt, arm: CallArm, weight: float) -> Voice:
-        """The prompt in tokens, cut behind what all rows share."""
-        if arm.chats:
-            if self._form is None:
-                raise SettingsError(f"Arm {arm.name} chats, and no form of prompts was given. Give one from `choose_form`.")
-            prompt = self._form.dress(prompt)
-        ids = encode(prompt, self._vocabulary).ids
-        n_pieces = next((n for n, piece in enumerate(prompt.pieces, 1) if piece.part == SHARED), 0)
-        shared = encode_pieces(prompt.pieces[:n_pieces], self._vocabulary)[0]
-        start = len(ids) - len(encode_pieces(prompt.pieces, self._vocabulary)[0])
-        n_shared = next((n for n, (one, other) in enumerate(zip(ids[start:], shared)) if one != other), len(shared)) + start
-        return Voice(ids[:n_shared], ids[n_shared:], weight)
+    def _search(self, arm: CallArm, question: _Question, held: Narrowed | None) -> Sequence[Completion]:
+        """The texts that beams find within `held`."""
+        if held is None:
+            return ()
+        language, (transcript,) = _language(arm, held), self._choir.open(question.voices)
+        return self._choir.search(
+            transcript, Recogniser(language), partial(self._match, language), n_beams=N_BEAMS, max_tokens=MAX_TOKENS
+        )
 
-    def _constrained(
-        self, language: Regular, lead: Transcript, sampler: SamplerLike | None = None
-    ) -> ConstrainedGeneration:
+    def _constrained(self, language: Regular, lead: Transcript, sampler: SamplerLike) -> ConstrainedGeneration:
         return ConstrainedGeneration(
-            lead, sampler or self._sampler, Recogniser(language), self._match(language), max_tokens=MAX_TOKENS,
+            lead, sampler, Recogniser(language), self._match(language), max_tokens=MAX_TOKENS,
             n_top_logprobs=0,
         )
 
@@ -280,27 +255,3 @@ def _as_call(
     action = _read(completion, toolbox, arm, question)
     if isinstance(action, Call):
         yield action, completion
-
-
-def _prompts(row: Row, tools: Signatures, arm: CallArm) -> list[tuple[Prompt, float]]:
-    """The prompts that write together, with their weights; the first one leads."""
-    exemplars = choose_exemplars(arm.n_exemplars, tools if arm.picks_exemplars else None, arm.arguments)
-    prompts = []
-    for order in range(arm.n_orders):
-        shown = _turned(exemplars, order, arm.n_orders)
-        prompt = call_prompt(
-            row.question, tools, arm.protocol, shown, instructions=arm.instructions, description=arm.description
-        )
-        prompts.append((prompt, (1 + arm.guidance) / arm.n_orders))
-    if arm.guidance:
-        blind = call_prompt(
-            EMPTY_QUESTION, tools, arm.protocol, exemplars, instructions=arm.instructions, description=arm.description
-        )
-        prompts.append((blind, -arm.guidance))
-    return prompts
-
-
-def _turned(exemplars: Sequence[CallExemplar], order: int, n_orders: int) -> Sequence[CallExemplar]:
-    """The exemplars in order `order` of `n_orders`: turned by that share of their number."""
-    start = order * len(exemplars) // n_orders
-    return (*exemplars[start:], *exemplars[:start])

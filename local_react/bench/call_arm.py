@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from local_react.bench.bfcl_prompt import INSTRUCTIONS, Description
 from local_react.bench.narrowing import Way
 from local_react.errors import SettingsError
 from local_react.language.protocol import ArgumentStyle, Protocol
 
-Source = Literal["tools", "samples", "encodings"]
+Source = Literal["tools", "samples", "encodings", "beams"]
 """Where candidates come from, beside the greedy call: the greedy call of each tool, calls that are drawn at random, the greedy
-calls in the other ways of writing arguments."""
+calls in the other ways of writing arguments, and a beam search for other values in the shape of the greedy call."""
 
-SOURCES: tuple[Source, ...] = ("tools", "samples", "encodings")
+SOURCES: tuple[Source, ...] = get_args(Source)
+
+N_BEAMS = 4
+"""How wide a beam search is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +34,7 @@ class CallArm:
     the exemplars at once. With `chooses`, several calls are written, and the one is taken whose text, as this arm would write
     it, has the highest log-probability in all: the labels, names and brackets that a constraint forces count like any other
     token, so nothing depends on how a candidate came about. A long text pays for each of its tokens; dividing by their number
-    would favour calls that give every optional parameter. With `n_beams` above 1, the greedy call settles what is given, and
-    its values are then searched for with so many beams (beams.py).
+    would favour calls that give every optional parameter.
     """
 
     name: str
@@ -48,7 +50,6 @@ class CallArm:
     guidance: float = 0.0
     n_orders: int = 1
     chooses: tuple[Source, ...] = ()
-    n_beams: int = 1
 
     def __post_init__(self) -> None:
         """Raises SettingsError for what can't be asked."""
@@ -56,10 +57,8 @@ class CallArm:
             raise SettingsError(f"Arm {self.name}: n_exemplars is at least 0, n_orders 1, guidance finite and not below 0.")
         if (self.narrows or self.chooses) and not self.constrained:
             raise SettingsError(f"Arm {self.name}: narrows and chooses need a constraint. Set constrained, too.")
-        if self.n_beams < 1 or (self.n_beams > 1 and (not self.constrained or self.chooses or self.n_voices > 1)):
-            raise SettingsError(
-                f"Arm {self.name}: n_beams is at least 1; more need a constraint and one voice, and leave nothing to choose."
-            )
+        if "beams" in self.chooses and self.n_voices > 1:
+            raise SettingsError(f"Arm {self.name}: beams are searched with one voice. Leave out guidance and n_orders.")
 
     @property
     def protocol(self) -> Protocol:
@@ -74,9 +73,9 @@ class CallArm:
     @property
     def n_beam_sequences(self) -> int:
         """How many sequences of a context a search for this arm needs."""
-        return 2 * self.n_beams if self.n_beams > 1 else 0
+        return 2 * N_BEAMS if "beams" in self.chooses else 0
 
     @property
     def prompting(self) -> CallArm:
         """The arm but for what changes no prompt: arms with the same one read the same."""
-        return replace(self, name="", constrained=True, narrows=(), chooses=(), n_beams=1)
+        return replace(self, name="", constrained=True, narrows=(), chooses=())

@@ -49,7 +49,7 @@ CALL_ARMS: dict[str, CallArm] = {
         CallArm(name="constrained-narrowed", narrows=WAYS),
         CallArm(name="constrained-narrowed-json", narrows=WAYS, arguments="json"),
         CallArm(name="constrained-best", narrows=WAYS, arguments="json", n_exemplars=12, picks_exemplars=True),
-        CallArm(name="constrained-beams-json", narrows=WAYS, arguments="json", n_beams=4),
+        CallArm(name="constrained-beams-json", narrows=WAYS, arguments="json", chooses=("beams",)),
         *(CallArm(name=f"chosen-{source}", chooses=(source,)) for source in SOURCES),
         CallArm(name="chosen", chooses=SOURCES),
         CallArm(name="free-chat", constrained=False, chats=True),
@@ -57,8 +57,8 @@ CALL_ARMS: dict[str, CallArm] = {
     )
 }
 """The arms of single calls by name: each way of writing arguments, free and constrained, with and without a thought before;
-those that hold values to the question, in one way, in all that cost little, in all; the last of those with twelve exemplars,
-those first that are written like the row's call; the same with two and a search for the likeliest values; those that choose
+those that hold values to the question, in one way, in all that cost little, in all; with JSON and all ways, one with twelve
+exemplars, those first that are written like the row's call, and one that searches for the likeliest values; those that choose
 the likeliest of several calls; and two in the turns of a chat."""
 
 ARGUMENT_ARMS = tuple(name for name, arm in CALL_ARMS.items() if not (arm.narrows or arm.chooses or arm.chats))
@@ -136,8 +136,6 @@ def call_key(model: Mapping[str, Any], arm: CallArm, row: Row, engine: str) -> s
     """What a call is known by: all that can change it. The engine is told of free calls, too, which it doesn't change."""
     settings = asdict(arm)
     del settings["name"]
-    if arm.n_beams == 1:  # so that calls from before there were beams keep their key
-        del settings["n_beams"]
     told = [{name: model.get(name) for name in MODEL_KEYS}, settings, asdict(row), engine]
     told += [NARROWING] if arm.narrows else []
     return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:16]

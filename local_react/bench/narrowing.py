@@ -23,13 +23,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from local_react.bench.spans import JOINING, LETTERS, spans, words_of
 from local_react.language.fit import UNFIT, fit_exactly
 from local_react.language.signature import Parameter, Signature, Signatures
 from local_react.language.step import Call
-from local_react.language.types import Array, Boolean, Choice, Field, Integer, Number, Object, Text, Type
+from local_react.language.types import Anything, Array, Boolean, Choice, Field, Integer, Number, Object, OneOf, Text, Type
 
 Way = Literal["numbers", "choices", "texts", "optional", "lists", "once"]
 WAYS: tuple[Way, ...] = get_args(Way)
@@ -121,30 +121,48 @@ def repeated(call: Call, tool: Signature) -> dict[str, str]:
     return found
 
 
-def shaped(held: Narrowed, call: Call) -> Narrowed:
-    """Only calls of the shape of `call`: its tool, its parameters, lists as long, objects with the same fields.
+def shaped(held: Narrowed, call: Call) -> Narrowed | None:
+    """Only calls of the shape of `call`: the same tool and parameters, lists as long, objects with the same keys.
 
-    What can't be given any more, since it would say what another parameter says, is left out.
+    So texts of such calls differ in values only, and can be compared by their probability. None where a type doesn't tell the
+    shape, as that of any JSON value doesn't.
     """
-    tool, given = held.tools[call.name], call.arguments
-    parameters, grounded = [], dict(held.grounded)
+    tool, parameters, grounded = held.tools[call.name], [], dict(held.grounded)
     for each in tool.parameters:
-        if each.name not in given:
+        if each.name in call.arguments:
+            type = _shaped(each.type, call.arguments[each.name])
+            if type is None:
+                return None
+            each = replace(each, type=type, required=True)
+        else:
             grounded[call.name, each.name] = ()
-        elif grounded.get((call.name, each.name)) != ():
-            each = replace(each, type=_shaped(each.type, given[each.name]), required=True)
         parameters.append(each)
     return Narrowed({call.name: replace(tool, parameters=tuple(parameters))}, grounded)
 
 
-def _shaped(type: Type, value: object) -> Type:
-    match type, value:
-        case Array(), (list() | tuple()):
-            return replace(type, min_items=len(value), max_items=len(value))
-        case Object(fields), Mapping():
-            kept = (replace(each, type=_shaped(each.type, value[each.name]), required=True)
-                    for each in fields if each.name in value)
-            return replace(type, fields=tuple(kept))
+def _shaped(type: Type, value: Any) -> Type | None:
+    """The type of the values that have the shape of `value`; None where there is no one such type."""
+    match type:
+        case Array(items):
+            shapes = {_shaped(items, item) for item in value} or {items}
+            only = shapes.pop()
+            return None if shapes or only is None else replace(type, items=only, min_items=len(value), max_items=len(value))
+        case Object(fields, extra):
+            own = {field.name: field for field in fields}
+            free = {key: Field(key, extra) for key in value if key not in own} if extra is not None else {}
+            kept = []
+            for key, field in {**own, **free}.items():
+                if key in value:
+                    shape = _shaped(field.type, value[key])
+                    if shape is None:
+                        return None
+                    kept.append(replace(field, type=shape, required=True))
+            return Object(tuple(kept))
+        case OneOf(options):
+            fitting = next((option for option in options if fit_exactly(value, option) is not UNFIT), None)
+            return None if fitting is None else _shaped(fitting, value)
+        case Anything():
+            return None
     return type
 
 

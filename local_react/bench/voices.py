@@ -40,7 +40,7 @@ N_SEQUENCES = 3
 
 
 class Choir:
-    """Writes texts on one context, with up to a third as many voices as it has sequences.
+    """Writes texts on one context, with a voice for every three sequences that aren't kept for searches.
 
     What the last voices had in the context is kept if the new ones can use all of it, and is dropped otherwise: sums depend on
     the cells of the cache in which tokens lie, so only this way a text doesn't depend on what was asked before. The last
@@ -118,17 +118,22 @@ class Choir:
             del left[: len(given)]
         return total
 
-    def find(
+    def search(
         self, transcript: Transcript, start: Recogniser, match: Callable[[], Matcher], *, n_beams: int, max_tokens: int
-    ) -> Completion | None:
-        """The text that a beam search finds behind a transcript, as `BeamSearch.find` does."""
+    ) -> list[Completion]:
+        """The texts that a beam search finds behind a transcript, as `BeamSearch.find` does; it can't be written on then.
+
+        Raises SettingsError for more beams than sequences are kept for.
+        """
         if 2 * n_beams > self._n_beam_sequences:
-            raise SettingsError(f"There is room for {self._n_beam_sequences // 2} beams, and {n_beams} are asked for.")
+            raise SettingsError(
+                f"There is room for {self._n_beam_sequences // 2} beams, and {n_beams} are asked for. Make the choir with two "
+                "sequences for each."
+            )
         self._settle(transcript)
         end = self._context.n_parallel + 1
-        return BeamSearch(self._context, self._vocabulary, range(end - 2 * n_beams, end)).find(
-            transcript, start, match, max_tokens
-        )
+        search = BeamSearch(self._context, self._vocabulary, range(end - 2 * n_beams, end))
+        return search.find(transcript, start, match, max_tokens)
 
     def _begin(self, number: int, voice: Voice) -> Transcript:
         transcript, window = Transcript(_written(number)), self._context.window

@@ -14,7 +14,7 @@ from local_react.language.protocol import Protocol
 from local_react.language.regular import EMPTY
 from local_react.language.signature import Parameter, Signature
 from local_react.language.step import Call
-from local_react.language.types import Array, Boolean, Choice, Field, Integer, Number, Object, Text
+from local_react.language.types import Anything, Array, Boolean, Choice, Field, Integer, Null, Number, Object, OneOf, Text
 
 NUMBERS = [
     ("", ()),
@@ -223,33 +223,38 @@ def test_any_question_leaves_a_language_within_the_tools_own(types, question, wa
     assert language is not EMPTY
 
 
-PLACE = Object((Field("city", Text(), required=False), Field("zip", Text(), required=False)))
+PLACE = Object((Field("city", Text(), required=False), Field("zip", Text(), required=False)), extra=Integer())
+TAKES = {
+    "who": Text(), "n": Integer(), "tags": Array(Text()), "at": PLACE, "rooms": Array(PLACE), "grid": Array(Array(Integer())),
+    "either": OneOf((Array(Integer()), Null())), "any": Anything(),
+}  # fmt: skip
 SHAPES = [
     ({"who": "Ann", "n": 3}, [{"who": "Bob", "n": 4}], [{"who": "Ann"}, {"n": 3}, {"who": "Ann", "n": 3, "tags": ["x"]}]),
     ({"tags": ["a", "b"]}, [{"tags": ["c", "d"]}], [{"tags": ["a"]}, {"tags": ["a", "b", "c"]}, {}]),
+    ({"tags": []}, [], [{"tags": ["a"]}, {}]),
     ({"at": {"city": "Bonn"}}, [{"at": {"city": "Lyon"}}], [{"at": {}}, {"at": {"zip": "1"}}, {"at": {"city": "a", "zip": "b"}}]),
+    ({"at": {"x": 1}}, [{"at": {"x": 2}}], [{"at": {"y": 1}}, {"at": {}}, {"at": {"x": 1, "y": 2}}]),
+    ({"rooms": [{"city": "a", "zip": "1"}]}, [{"rooms": [{"city": "b", "zip": "2"}]}], [{"rooms": [{"city": "a"}]}]),
+    ({"grid": [[1, 2], [3, 4]]}, [{"grid": [[5, 6], [7, 8]]}], [{"grid": [[1], [3]]}, {"grid": [[1, 2], [3]]}]),
+    ({"either": [1, 2]}, [{"either": [3, 4]}], [{"either": [1]}, {"either": None}]),
     ({}, [{}], [{"n": 3}]),
 ]  # fmt: skip
 
 
+def optional_tool():
+    return tool(*(Parameter(name, type, required=False) for name, type in TAKES.items()))
+
+
 @pytest.mark.parametrize(("given", "alike", "others"), SHAPES)
-def test_a_shape_has_the_same_parameters_items_and_fields(given, alike, others):
-    tools = tool(
-        *(Parameter(name, type, required=False) for name, type in (
-            ("who", Text()), ("n", Integer()), ("tags", Array(Text())), ("at", PLACE)
-        ))
-    )  # fmt: skip
+def test_a_shape_has_the_same_parameters_items_and_keys(given, alike, others):
+    tools, protocol = optional_tool(), Protocol(arguments="json")
     held = shaped(narrow(tools, "", ()), Call("f", given))
-    protocol = Protocol(arguments="json")
     language = action_language(protocol, held.tools, allow_answer=False, grounded=held.grounded)
     for arguments, fits in ((given, True), *((one, True) for one in alike), *((one, False) for one in others)):
         line = write_action(Call("f", arguments), protocol, tools, 1)
         assert accepts(language, line.removeprefix(protocol.label("action", 1))) == fits, line
 
 
-def test_a_shape_leaves_out_what_would_say_a_thing_twice():
-    tools = tool(Parameter("a", Text()), Parameter("b", Text(), required=False))
-    call = Call("f", {"a": "Lyon", "b": "Lyon"})
-    held = shaped(narrow(tools, "From Lyon.", WAYS, {("f", name): {value} for name, value in repeated(call, tools["f"]).items()}), call)
-    language = action_language(Protocol(arguments="json"), held.tools, allow_answer=False, grounded=held.grounded)
-    assert accepts(language, ' f[{"a": "Lyon"}]') and not accepts(language, ' f[{"a": "Lyon", "b": "Lyon"}]')
+@pytest.mark.parametrize("given", [{"any": [1]}, {"rooms": [{"city": "a"}, {"zip": "1"}]}, {"grid": [[1], [2, 3]]}])
+def test_where_a_type_does_not_tell_the_shape_there_is_none(given):
+    assert shaped(narrow(optional_tool(), "", ()), Call("f", given)) is None
