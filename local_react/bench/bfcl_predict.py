@@ -179,12 +179,13 @@ class Caller:
             n_sampled, n_forced = n_sampled + completion.n_sampled, n_forced + completion.n_forced
             if "once" not in arm.narrows or not repeated(call, toolbox[call.name]):
                 calls.setdefault(_ballot(call), call)
-        scored: list[tuple[float, str, Call]] = []
+        scored: list[tuple[float, float, str, Call]] = []
         for call in calls.values():
             text = write_action(call, arm.protocol, toolbox, 1).removeprefix(arm.protocol.label("action", 1))
-            logprob = self._choir.score(self._choir.open(question.voices), question.weights, self._vocabulary.tokenize(text))
-            scored.append((logprob, text, call))
-        logprob, text, call = max(scored, key=lambda each: each[0])
+            ids = self._vocabulary.tokenize(text)
+            logprob = self._choir.score(self._choir.open(question.voices), question.weights, ids)
+            scored.append((logprob / len(ids) if arm.averages else logprob, logprob, text, call))
+        _, logprob, text, call = max(scored, key=lambda each: each[0])
         return replace(
             greedy, action=call, text=text, thought=question.thought, n_sampled=n_sampled, n_forced=n_forced,
             logprob=logprob, n_candidates=len(calls),

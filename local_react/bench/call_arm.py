@@ -34,7 +34,9 @@ class CallArm:
     the exemplars at once. With `chooses`, several calls are written, and the one is taken whose text, as this arm would write
     it, has the highest log-probability in all: the labels, names and brackets that a constraint forces count like any other
     token, so nothing depends on how a candidate came about. A long text pays for each of its tokens; dividing by their number
-    would favour calls that give every optional parameter.
+    would favour calls that give every optional parameter. With beams alone all candidates give the same parameters, and the
+    average of their tokens decides, so that a long value isn't at a disadvantage (Wu et al. 2016, "Google's Neural Machine
+    Translation System", section 7, with a length penalty of 1).
     """
 
     name: str
@@ -69,6 +71,11 @@ class CallArm:
     def n_voices(self) -> int:
         """How many prompts write the call together."""
         return self.n_orders + (1 if self.guidance else 0)
+
+    @property
+    def averages(self) -> bool:
+        """Whether candidates are compared by the average log-probability of a token, not by their sum."""
+        return self.chooses == ("beams",)
 
     @property
     def n_beam_sequences(self) -> int:

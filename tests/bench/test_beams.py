@@ -191,3 +191,18 @@ def test_a_greedy_call_is_the_same_where_others_are_searched_for(tiny_model):
 def test_beams_that_can_not_be_are_refused(wrong):
     with pytest.raises(SettingsError):
         CallArm(**({"name": "x", "chooses": ("beams",)} | wrong))
+
+
+def test_with_beams_alone_the_average_of_the_tokens_decides(tiny_model, monkeypatch):
+    """By the sum of log-probabilities a short value wins: "Boston" before "Boston, MA"."""
+    long, short = "a reddish wall", "b"
+    row = replace(
+        ROW, question=f"Is it {long} or {short}?",
+        functions=({"name": "f", "description": "", "parameters": {"type": "dict", "properties": {
+            "x": {"type": "string", "enum": [long, short], "description": ""}
+        }, "required": ["x"]}},),
+    )  # fmt: skip
+    monkeypatch.setattr(Choir, "score", lambda self, transcripts, weights, ids: -10.0 - 0.1 * len(ids))
+    beams, all_sources = predict(tiny_model, [CallArm(name="x", chooses=("beams",)), CallArm(name="y", chooses=("beams", "tools"))], [row])
+    assert beams.n_candidates == all_sources.n_candidates == 2
+    assert (beams.action.arguments["x"], all_sources.action.arguments["x"]) == (long, short)
