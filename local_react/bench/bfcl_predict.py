@@ -49,14 +49,15 @@ MAX_VERSIONS = 8
 N_SAMPLES, SAMPLE_TEMPERATURE = 4, 0.7
 """How many candidates are drawn, and how, in arms that choose among samples."""
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
     """What a model wrote for a row, and how it was read. `n_sampled` and `n_forced` count the tokens of the call, of all its
     versions where it was written again.
 
     `logprob` is the natural log-probability of its sampled tokens together, under the voices and before any constraint; of
-    all its tokens, where it was chosen among candidates, and then they are counted over all of those. `n_candidates` is the
-    number of different calls that there were to choose from.
+    all its tokens, where it was chosen among candidates, and then they are counted over all of those (beams that came to
+    nothing aren't). `n_candidates` is the number of different calls that there were to choose from.
     """
 
     row_id: str
