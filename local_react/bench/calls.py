@@ -64,7 +64,7 @@ the likeliest of several calls; and two in the turns of a chat."""
 ARGUMENT_ARMS = tuple(name for name, arm in CALL_ARMS.items() if not (arm.narrows or arm.chooses or arm.chats))
 LEADERBOARD_ARMS = (
     "free-keyword", "constrained-keyword", "constrained-narrowed", "free-json", "constrained-json",
-    "constrained-narrowed-json", "constrained-best", "constrained-beams-json",
+    "constrained-narrowed-json", "constrained-best",
 )
 
 STEPS_BEYOND = (
