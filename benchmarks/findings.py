@@ -37,13 +37,14 @@ class Reports:
         self._results = results
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The benchmarks that have a report."""
-        return tuple(sorted(path.parent.name for path in self._results.glob("*/report.json")))
+    def _reports(self) -> dict[str, Mapping[str, Any]]:
+        paths = sorted(self._results.glob("*/report.json"))
+        return {path.parent.name: json.loads(path.read_text(encoding="utf-8")) for path in paths}
 
     @cached_property
-    def _reports(self) -> dict[str, Mapping[str, Any]]:
-        return {name: json.loads((self._results / name / "report.json").read_text(encoding="utf-8")) for name in self.names}
+    def names(self) -> tuple[str, ...]:
+        """The benchmarks whose report scores arms: all but `speed`."""
+        return tuple(name for name, report in self._reports.items() if "scores" in report)
 
     def report(self, name: str) -> Mapping[str, Any]:
         """The JSON document of a report."""
@@ -73,6 +74,10 @@ class Reports:
         """A share of an arm's single calls on the rows of a category; None where it wasn't asked."""
         scores = [score for score in self._scores(name, model) if (score["category"], score["arm"]) == (category, arm)]
         return share(scores[0][what]["n_hits"], scores[0][what]["n"]) if scores else None
+
+    def speed(self, model: str) -> Mapping[str, Any]:
+        """What `speed` measured of a model."""
+        return next(one for one in self.report("speed")["speeds"] if one["model"]["name"] == MODELS[model])
 
     def ledger(self, name: str, model: str, arm: str) -> Mapping[str, Any]:
         """Where an arm's tokens went."""
